@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import synthetic
-from sweep_analysis.read.frames import TIMES
+from sweep_analysis.read.frames import LINE_WAIT_RATES, TIMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import TRIALS
-from sweep_analysis.say.boxes import box_sentence, box_table, rest_sentence
-from sweep_analysis.stats.boxes import LEVEL, UNDECIDED, box_signs, lower_bound
+from sweep_analysis.say.boxes import box_sentence, box_table, rest_sentence, waits_table
+from sweep_analysis.stats.boxes import LEVEL, UNDECIDED, box_signs, longest_waits, lower_bound
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 Floats = npt.NDArray[np.float64]
@@ -215,6 +215,27 @@ def test_configurations_without_a_sign_can_be_counted_instead_of_named() -> None
     assert told.endswith("at least 95 % of the box); is undecided on 2 other configurations")
     told = box_sentence(without[0], BRANCH, "master", is_undecided_named=False)
     assert told == "Over the box, `tried` against `master` is undecided on 1 configuration"
+
+
+def test_the_longest_wait_of_each_machine_is_counted() -> None:
+    places = {
+        "workload": "sum",
+        "size": "tiny",
+        "input": "",
+        "mode": "dynamic",
+        "placement": "free",
+    }
+    waits = [("box=1 n=2", "a:1", 0.6), ("box=1 n=2", "b:2", 0.4), ("box=2 n=2", "a:1", 0.9)]
+    waits += [("box=3 n=2", "b:2", 0.7), ("box=3 n=2", "a:1", 0.3)]
+    rows = [
+        places
+        | {"parameters": words, "threads": 64, "branch": "master", "at": at, "share": share}
+        | {"written_at": "w:3"}
+        for words, at, share in waits
+    ]
+    found = longest_waits(pl.DataFrame(rows, schema_overrides=LINE_WAIT_RATES))
+    assert found.select("at", "on", "machines").rows() == [("a:1", 2, 3), ("b:2", 1, 3)]
+    assert waits_table(found)["on"].to_list() == ["2 of 3", "1 of 3"]
 
 
 def test_another_baseline_is_compared_with_and_the_control_stays_that_of_the_sweep() -> None:

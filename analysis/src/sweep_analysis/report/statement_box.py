@@ -15,10 +15,11 @@ from sweep_analysis.say.boxes import (
     left_sentence,
     left_table,
     rest_sentence,
+    waits_table,
 )
 from sweep_analysis.stats import published, ruled_out
 from sweep_analysis.stats.analysis import analyse
-from sweep_analysis.stats.boxes import box_signs
+from sweep_analysis.stats.boxes import box_signs, longest_waits
 
 
 def _box(asked: Statement) -> str:
@@ -49,6 +50,28 @@ def _box_signs(asked: Statement) -> str:
     ]
     end = "" if "brief" in asked.words else f" {asked.source()}"
     return ". ".join(told) + end + "."
+
+
+def _box_waits(asked: Statement) -> str:
+    """Write at which source line the cores wait longest for a cache line, who wrote it, and on how many machines.
+
+    Words: `workload=NAME`, then the branches. A pair of lines on fewer than a tenth of the machines is left out.
+    """
+    workload = next((word for word in asked.words if word.startswith("workload=")), "")
+    branches = [word for word in asked.words if word != workload]
+    rows = longest_waits(asked.sweep.line_waits).filter(
+        pl.col("workload") == workload.removeprefix("workload="),
+        pl.col("branch").is_in(branches),
+        pl.col("on") * 10 >= pl.col("machines"),
+    )
+    missing = sorted(set(branches) - set(rows["branch"]))
+    if missing or not branches:
+        raise asked.refused(
+            f"no waits of {listed(missing) or 'no branch'} on `{workload}`",
+            "name a workload of a sweep of `--box`, as in workload=fib-join, and its branches",
+        )
+    order = pl.col("branch").cast(pl.Enum(branches))
+    return asked.table(waits_table(rows.sort(order, maintain_order=True)), "waits over the box")
 
 
 def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
@@ -93,5 +116,6 @@ def _ruled_out(asked: Statement) -> str:
 BOXES: dict[str, Callable[[Statement], str]] = {
     "box": _box,
     "box-signs": _box_signs,
+    "box-waits": _box_waits,
     "ruled-out": _ruled_out,
 }

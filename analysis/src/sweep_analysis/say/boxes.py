@@ -66,6 +66,18 @@ def box_sentence(
     return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
 
 
+def waits_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """Select the columns of `boxes.longest_waits` that a reader needs, with the machines as a share."""
+    return with_panel(rows).select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        "branch",
+        pl.format("`{}`", "at").alias("the line that waits longest"),
+        pl.format("`{}`", "written_at").fill_null("no thread").alias("written by"),
+        pl.format("{} of {}", "on", "machines").alias("on"),
+    )
+
+
 def left_sentence(
     rows: pl.DataFrame, points: list[int], rule: RuleOut, cause: dict[str, Any]
 ) -> str:

@@ -96,6 +96,26 @@ def log_ratios_of(
     )
 
 
+def longest_waits(rates: pl.DataFrame) -> pl.DataFrame:
+    """Count the machines of a box on which the cores wait longest for a cache line at one pair of source lines.
+
+    In:  rows of `frames.LINE_WAIT_RATES` of a sweep over a box.
+    Out: `at`, `written_at`, `on` (the machines where this pair has the longest waits) and `machines`, per
+         configuration and branch; most machines first.
+    """
+    cell = [*PLACE, "branch"]
+    longest = (
+        with_points(rates.lazy())
+        .sort("share", descending=True)
+        .group_by([*cell, "point"], maintain_order=True)
+        .first()
+    )
+    counted = longest.group_by([*cell, "at", "written_at"]).agg(pl.len().alias("on"))
+    found = counted.with_columns(machines=pl.col("on").sum().over(cell))
+    order = [*cell, "on", "at", "written_at"]
+    return found.sort(order, descending=[it == "on" for it in order]).collect()
+
+
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     """Compute the signs of a branch in one configuration.
 
