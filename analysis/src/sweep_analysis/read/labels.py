@@ -23,6 +23,10 @@ QUANTITY_NAMES = {
 """Names of `compare.QUANTITIES` in sentences, and of memory, which only `say.user_program` compares."""
 
 
+_POOL = "rayon-fork/src/"
+"""The folder of nearly all source lines that wait; tables for people omit this prefix of a path."""
+
+
 @dataclass(frozen=True)
 class Replicates:
     """Names of the sampling unit of a sweep.
@@ -42,6 +46,15 @@ SEEDS = Replicates("seed", "other seeds of one branch")
 
 _RIVALS = ("workload", "size", "mode", "placement")
 """Columns of a panel: two panels with equal values in these columns differ only in input and parameters."""
+
+
+def source_lines(waits: str) -> list[pl.Expr]:
+    """The columns with the source line that waits, under the name `waits`, and with the line that wrote.
+
+    In: `at` and `written_at` of `frames.LINE_WAIT_RATES`.
+    """
+    at, written_at = (pl.col(name).str.strip_prefix(_POOL) for name in ("at", "written_at"))
+    return [at.alias(waits), written_at.fill_null("no thread").alias("written by")]
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:

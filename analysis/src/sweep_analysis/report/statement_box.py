@@ -34,10 +34,10 @@ def _box_signs(asked: Statement) -> str:
     Words: the branches; `against=NAME` for another baseline; `stated` counts the configurations without a sign instead
     of naming them; `brief` omits the sweep's name and host.
     """
-    against = next((word for word in asked.words if word.startswith("against=")), "")
-    baseline = against.removeprefix("against=") or str(asked.sweep.baseline)
+    against, words = _given(asked, "against")
+    baseline = against or str(asked.sweep.baseline)
     rows = _rows(asked, baseline)
-    branches = [word for word in asked.words if word not in ("brief", "stated", against)]
+    branches = [word for word in words if word not in ("brief", "stated")]
     known = set(rows["branch"])
     if not branches or not set(branches) <= known:
         raise asked.refused(
@@ -57,10 +57,9 @@ def _box_waits(asked: Statement) -> str:
 
     Words: `workload=NAME`, then the branches. A pair of lines on fewer than a tenth of the machines is left out.
     """
-    workload = next((word for word in asked.words if word.startswith("workload=")), "")
-    branches = [word for word in asked.words if word != workload]
+    workload, branches = _given(asked, "workload")
     rows = longest_waits(asked.sweep.line_waits).filter(
-        pl.col("workload") == workload.removeprefix("workload="),
+        pl.col("workload") == workload,
         pl.col("branch").is_in(branches),
         pl.col("on") * 10 >= pl.col("machines"),
     )
@@ -72,6 +71,13 @@ def _box_waits(asked: Statement) -> str:
         )
     order = pl.col("branch").cast(pl.Enum(branches))
     return asked.table(waits_table(rows.sort(order, maintain_order=True)), "waits over the box")
+
+
+def _given(asked: Statement, name: str) -> tuple[str, list[str]]:
+    """The value of the word `name=VALUE`, empty if it is not there, and the other words."""
+    start = f"{name}="
+    value = next((word for word in asked.words if word.startswith(start)), "")
+    return value.removeprefix(start), [word for word in asked.words if word != value]
 
 
 def _rows(asked: Statement, baseline: str) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, listed, percent, with_panel
+from sweep_analysis.read.labels import count, listed, percent, source_lines, with_panel
 from sweep_analysis.stats.boxes import SHARE, UNDECIDED, lower_bound
 from sweep_analysis.stats.compare import FASTER, SLOWER
 from sweep_analysis.stats.published import RuleOut
@@ -57,11 +57,11 @@ def box_sentence(
         f"takes {less} time on": [_holds(row) for row in own.filter(verdict=sign).rows(named=True)]
         for sign, less in _LESS.items()
     }
-    undecided = own.filter(verdict=UNDECIDED)
-    named = [_open(row) for row in undecided.rows(named=True)]
-    what = "configuration" if undecided.height == own.height else "other configuration"
-    counted = [count(undecided.height, what)] if named else []
-    groups["is undecided on"] = named if is_undecided_named else counted
+    undecided = [_open(row) for row in own.filter(verdict=UNDECIDED).rows(named=True)]
+    if undecided and not is_undecided_named:
+        other = "" if len(undecided) == own.height else "other "
+        undecided = [count(len(undecided), f"{other}configuration")]
+    groups["is undecided on"] = undecided
     told = [f"{what} {listed(cells)}" for what, cells in groups.items() if cells]
     return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
 
@@ -72,8 +72,7 @@ def waits_table(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("panel").alias("workload"),
         "threads",
         "branch",
-        pl.format("`{}`", "at").alias("the line that waits longest"),
-        pl.format("`{}`", "written_at").fill_null("no thread").alias("written by"),
+        *source_lines("the line that waits longest"),
         pl.format("{} of {}", "on", "machines").alias("on"),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, percent, with_panel
+from sweep_analysis.read.labels import QUANTITY_NAMES, percent, source_lines, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, WORDS
 from sweep_analysis.say.boxes import box_table
 from sweep_analysis.say.comparison import builds_column, detectable_column
@@ -19,9 +19,6 @@ from sweep_analysis.stats.validation import MARGIN
 
 DIGITS = 4
 """Significant digits in tables for people; CSV and Parquet have all digits."""
-
-POOL = "rayon-fork/src/"
-"""The folder of nearly all source lines that wait; tables for people omit this prefix of a path."""
 
 SUFFIXES = ("csv", "parquet")
 """File formats of `write`, by the ending of the file's name."""
@@ -256,8 +253,7 @@ COLUMNS: dict[str, list[Column]] = {
         "branch",
         _whole_percent("share").alias("of waiting"),
         _whole_percent("core_share").alias("of all time"),
-        pl.col("at").str.strip_prefix(POOL).alias("source line"),
-        pl.col("written_at").str.strip_prefix(POOL).fill_null("no thread").alias("written by"),
+        *source_lines("source line"),
         pl.col("ns_per_unit").alias("waited ns per unit"),
         pl.col("transfers_per_unit").alias("transfers per unit"),
         pl.col("transfers_per_iteration").round(1).alias("per iteration"),
