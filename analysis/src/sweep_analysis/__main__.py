@@ -66,10 +66,13 @@ REMEDIES = {
             "sweep with `--machine NAME`; `cargo runner list machines`",
         ),
     ),
-    "box": (
-        "manifest.json",
-        "the sweep is not over a box of machines",
-        "sweep with `--box`",
+    **dict.fromkeys(
+        ("box", "box-waits"),
+        (
+            "manifest.json",
+            "the sweep is not over a box of machines",
+            "sweep with `--box`",
+        ),
     ),
     "predictions": (
         "manifest.json",

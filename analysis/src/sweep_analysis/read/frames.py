@@ -238,6 +238,15 @@ LINE_WAIT_RATES = _of(
 )
 """One row per configuration on a simulated machine and pair of source lines."""
 
+BOX_WAITS = _of(
+    POOL_CELL,
+    at=pl.String,  # the source line at which the cores of a machine wait longest for a cache line
+    written_at=pl.String,  # as in `LINE_WAIT_RATES`
+    on=pl.UInt32,  # the machines of the box on which this pair of lines has the longest waits
+    machines=pl.UInt32,
+)
+"""One row per workload, thread count and branch of a sweep over a box, and pair of source lines."""
+
 LATENCIES = _of(
     POOL_CELL,
     oversubscribed=pl.Boolean,

@@ -19,7 +19,7 @@ from sweep_analysis.say.boxes import (
 )
 from sweep_analysis.stats import published, ruled_out
 from sweep_analysis.stats.analysis import analyse
-from sweep_analysis.stats.boxes import box_signs, longest_waits
+from sweep_analysis.stats.boxes import box_signs
 
 
 def _box(asked: Statement) -> str:
@@ -58,7 +58,7 @@ def _box_waits(asked: Statement) -> str:
     Words: `workload=NAME`, then the branches. A pair of lines on fewer than a tenth of the machines is left out.
     """
     workload, branches = _given(asked, "workload")
-    rows = longest_waits(asked.sweep.line_waits).filter(
+    rows = asked.sweep.box_waits.filter(
         pl.col("workload") == workload,
         pl.col("branch").is_in(branches),
         pl.col("on") * 10 >= pl.col("machines"),

@@ -67,7 +67,7 @@ def box_sentence(
 
 
 def waits_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select the columns of `boxes.longest_waits` that a reader needs, with the machines as a share."""
+    """Select the columns of `frames.BOX_WAITS` that a reader needs, with the machines as a share."""
     return with_panel(rows).select(
         pl.col("panel").alias("workload"),
         "threads",

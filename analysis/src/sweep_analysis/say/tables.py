@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, percent, source_lines, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, WORDS
-from sweep_analysis.say.boxes import box_table
+from sweep_analysis.say.boxes import box_table, waits_table
 from sweep_analysis.say.comparison import builds_column, detectable_column
 from sweep_analysis.say.predictions import predictions_table
 from sweep_analysis.stats.analysis import Analysis
@@ -276,6 +276,7 @@ WIDE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "comparisons": comparison_table,
     "placements": placement_table,
     "box": box_table,
+    "box-waits": waits_table,
     "predictions": predictions_table,
     "spent": _spent,
     "latencies": _latencies,

@@ -16,7 +16,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.predictions import EXPERIMENT, costs_of, read_predictions
 from sweep_analysis.read.request import experiment_of
 from sweep_analysis.read.written import Experiment
-from sweep_analysis.stats.boxes import box_signs
+from sweep_analysis.stats.boxes import box_signs, longest_waits
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
@@ -124,6 +124,11 @@ class Analysis:
     def box(self) -> pl.DataFrame:
         """Signs over a box of machines: rows of `frames.BOX`."""
         return box_signs(self.sweep, self.times, self.baseline)
+
+    @_frame("box-waits")
+    def box_waits(self) -> pl.DataFrame:
+        """Source lines with the longest waits, over a box of machines: rows of `frames.BOX_WAITS`."""
+        return longest_waits(self.line_waits)
 
     @_frame("latencies")
     def waits(self) -> pl.DataFrame:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.frames import BOX
+from sweep_analysis.read.frames import BOX, BOX_WAITS, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, QUANTITIES, SLOWER
@@ -99,9 +99,8 @@ def log_ratios_of(
 def longest_waits(rates: pl.DataFrame) -> pl.DataFrame:
     """Count the machines of a box on which the cores wait longest for a cache line at one pair of source lines.
 
-    In:  rows of `frames.LINE_WAIT_RATES` of a sweep over a box.
-    Out: `at`, `written_at`, `on` (the machines where this pair has the longest waits) and `machines`, per
-         configuration and branch; most machines first.
+    In:  rows of `frames.LINE_WAIT_RATES`.
+    Out: rows of `frames.BOX_WAITS`, most machines first; none if the sweep is not over a box.
     """
     cell = [*PLACE, "branch"]
     longest = (
@@ -113,7 +112,8 @@ def longest_waits(rates: pl.DataFrame) -> pl.DataFrame:
     counted = longest.group_by([*cell, "at", "written_at"]).agg(pl.len().alias("on"))
     found = counted.with_columns(machines=pl.col("on").sum().over(cell))
     order = [*cell, "on", "at", "written_at"]
-    return found.sort(order, descending=[it == "on" for it in order]).collect()
+    rows = found.sort(order, descending=[it == "on" for it in order])
+    return rows.select(cast_to(BOX_WAITS)).collect()
 
 
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:

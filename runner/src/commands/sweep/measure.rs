@@ -256,7 +256,12 @@ pub(super) fn finish(
         // Only a simulated machine knows at which line of which function a thread waits.
         _ = writeln!(
             end,
-            "waits:   cargo runner analysis table {which} line-waits"
+            "waits:   cargo runner analysis table {which} {}",
+            if manifest.asked.is_box() {
+                "box-waits --format md"
+            } else {
+                "line-waits"
+            }
         );
     }
     summary.tell_counted();
