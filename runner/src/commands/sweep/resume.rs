@@ -100,7 +100,8 @@ pub(super) fn resume(
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
             "{} cannot be resumed, because these have changed:\n  {}\n\
-             restore the state in which it was begun (commit {}), or begin another sweep",
+             restore the state in which it was begun (commit {}, and a checkout at the same path, which \
+             is part of a binary), or begin another sweep",
             manifest.name,
             changes.join("\n  "),
             manifest.checkout.commit.as_deref().unwrap_or("unknown")
