@@ -15,7 +15,6 @@ from sweep_analysis.say.boxes import (
     left_sentence,
     left_table,
     rest_sentence,
-    waits_table,
 )
 from sweep_analysis.stats import published, ruled_out
 from sweep_analysis.stats.analysis import analyse
@@ -34,10 +33,10 @@ def _box_signs(asked: Statement) -> str:
     Words: the branches; `against=NAME` for another baseline; `stated` counts the configurations without a sign instead
     of naming them; `brief` omits the sweep's name and host.
     """
-    against, words = _given(asked, "against")
-    baseline = against or str(asked.sweep.baseline)
+    against = next((word for word in asked.words if word.startswith("against=")), "")
+    baseline = against.removeprefix("against=") or str(asked.sweep.baseline)
     rows = _rows(asked, baseline)
-    branches = [word for word in words if word not in ("brief", "stated")]
+    branches = [word for word in asked.words if word not in ("brief", "stated", against)]
     known = set(rows["branch"])
     if not branches or not set(branches) <= known:
         raise asked.refused(
@@ -50,34 +49,6 @@ def _box_signs(asked: Statement) -> str:
     ]
     end = "" if "brief" in asked.words else f" {asked.source()}"
     return ". ".join(told) + end + "."
-
-
-def _box_waits(asked: Statement) -> str:
-    """Write at which source line the cores wait longest for a cache line, who wrote it, and on how many machines.
-
-    Words: `workload=NAME`, then the branches. A pair of lines on fewer than a tenth of the machines is left out.
-    """
-    workload, branches = _given(asked, "workload")
-    rows = asked.sweep.box_waits.filter(
-        pl.col("workload") == workload,
-        pl.col("branch").is_in(branches),
-        pl.col("on") * 10 >= pl.col("machines"),
-    )
-    missing = sorted(set(branches) - set(rows["branch"]))
-    if missing or not branches:
-        raise asked.refused(
-            f"no waits of {listed(missing) or 'no branch'} on `{workload}`",
-            "name a workload of a sweep of `--box`, as in workload=fib-join, and its branches",
-        )
-    order = pl.col("branch").cast(pl.Enum(branches))
-    return asked.table(waits_table(rows.sort(order, maintain_order=True)), "waits over the box")
-
-
-def _given(asked: Statement, name: str) -> tuple[str, list[str]]:
-    """The value of the word `name=VALUE`, empty if it is not there, and the other words."""
-    start = f"{name}="
-    value = next((word for word in asked.words if word.startswith(start)), "")
-    return value.removeprefix(start), [word for word in asked.words if word != value]
 
 
 def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
@@ -122,6 +93,5 @@ def _ruled_out(asked: Statement) -> str:
 BOXES: dict[str, Callable[[Statement], str]] = {
     "box": _box,
     "box-signs": _box_signs,
-    "box-waits": _box_waits,
     "ruled-out": _ruled_out,
 }

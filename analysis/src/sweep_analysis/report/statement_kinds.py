@@ -151,8 +151,8 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
 WITHOUT_BOX = {"evidence", "validated", "published"}
 """Kinds that may be about one simulated machine: `evidence` states no size, the others compare sizes with measurements."""
 
-TABLES_WITHOUT_BOX = {"line-waits", "spent"}
-"""Tables that may be about one simulated machine: source lines that wait, and activities of cores."""
+TABLES_WITHOUT_BOX = {"box-waits", "line-waits", "spent"}
+"""Tables of simulations that need no statement over a box: source lines that wait, and activities of cores."""
 
 WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses", "predictions"}
 """Kinds that find their sweeps by themselves."""
