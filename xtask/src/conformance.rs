@@ -37,7 +37,7 @@ pub(crate) struct Options {
     /// Also run the tests that passed before with the same compiler and the same sources of the
     /// fork.
     #[arg(long)]
-    fresh: bool,
+    force: bool,
 }
 
 /// A published package: `rayon`, the facade, or `rayon-core`, which the fork replaces.
@@ -93,7 +93,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let all = variants
         .iter()
         .flat_map(|variant| suites.iter().map(move |suite| (suite, variant)));
-    run_all(sh, &all.collect::<Vec<_>>(), options.fresh)
+    run_all(sh, &all.collect::<Vec<_>>(), options.force)
 }
 
 /// Runs the tests that every change must pass: the tests of the newest version of each package.
@@ -115,9 +115,9 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
 }
 
 /// Runs each suite on its variant, even if an earlier suite failed, and prints how many tests
-/// passed. Unless `fresh`, skips suites that passed with the same sources and compiler, so that a
+/// passed. Unless `force`, skips suites that passed with the same sources and compiler, so that a
 /// rerun continues after an interrupt.
-fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
+fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], force: bool) -> Result<()> {
     const READ: [&str; 3] = [
         "rayon-fork/Cargo.toml",
         "rayon-fork/build.rs",
@@ -128,8 +128,8 @@ fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
         let title = format!("{} on {}", suite.title, variant.name());
         eprintln!("── {number} of {}: {title}", runs.len());
         let stamp = Stamp::of(sh, &title, &READ, std::slice::from_ref(*variant))?;
-        if !fresh && stamp.is_valid() {
-            eprintln!("   passed on the same sources before (--fresh runs it again)");
+        if !force && stamp.is_valid() {
+            eprintln!("   passed on the same sources before (--force runs it again)");
             continue;
         }
         let start = Instant::now();

@@ -112,8 +112,8 @@ impl Part {
 }
 
 /// Compares the files at `places` with the commit where this branch left `origin/HEAD`. If that is
-/// the current commit, or is unknown, compares them with the previous commit. True if Git cannot
-/// compare.
+/// the current commit, or is unknown, compares them with the previous commit. A new file is a
+/// change, also before it is added. True if Git cannot compare.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));
@@ -121,7 +121,11 @@ fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let left = left.filter(|left| Some(left) != head.as_ref());
     let base = left.unwrap_or_else(|| "HEAD~1".to_owned());
     let changed = read(cmd!(sh, "git diff --name-only {base} -- {places...}"));
-    changed.is_none_or(|files| !files.is_empty())
+    let others = ["--others", "--exclude-standard"];
+    let new = read(cmd!(sh, "git ls-files {others...} -- {places...}"));
+    [changed, new]
+        .into_iter()
+        .any(|files| files.is_none_or(|files| !files.is_empty()))
 }
 
 #[cfg(test)]
@@ -157,5 +161,8 @@ mod tests {
         assert!(!is_changed(&sh, &["workloads"]) && is_changed(&sh, &["README.md"]));
         sh.write_file("workloads/two", "other").unwrap();
         assert!(is_changed(&sh, &["workloads"]), "not committed yet");
+        assert!(!is_changed(&sh, &["rivals"]));
+        sh.write_file("rivals/three", "new").unwrap();
+        assert!(is_changed(&sh, &["rivals"]), "not added yet");
     }
 }
