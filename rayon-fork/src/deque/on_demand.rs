@@ -110,9 +110,10 @@ const LARGE: usize = 1 << 17;
 /// guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// The owner counts the pushes that find a steal request set and a job shared, while no thief steps
-/// the tail. After this many such pushes, the owner assumes that no worker needs jobs. A guess.
-const PUSHES_UNTIL_UNWANTED: u32 = 32;
+/// The owner counts the shared jobs for which no thief came: each push that finds a steal request set
+/// and a job shared, and each last shared job that the owner takes back. After this many in a row,
+/// the owner assumes that no worker needs jobs. A guess.
+const UNTIL_UNWANTED: u32 = 32;
 
 /// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
 /// its jobs. A guess.
@@ -172,12 +173,11 @@ pub(crate) struct Deque<T> {
     tries: Cell<u32>,
     /// The head at which the ring may be full; the tail may have moved since.
     full_at: Cell<u64>,
-    /// The tail when the owner last called `count_unanswered`, or the tail that `take_back` wrote
-    /// since.
+    /// The tail when the owner last called `count_unwanted`, or the tail that `take_back` wrote since.
     seen_tail: Cell<u64>,
-    /// The number of calls of `count_unanswered` since `seen_tail` changed, or since such a call
-    /// returned `Unwanted`.
-    unanswered: Cell<u32>,
+    /// The number of calls of `count_unwanted` since a thief changed the tail, or since the owner
+    /// last responded that no worker needs jobs.
+    unwanted: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
     /// This many of the owner's next responses expose all jobs.
@@ -227,7 +227,7 @@ impl<T: TwoWords> Deque<T> {
             tries: Cell::new(0),
             full_at: Cell::new(start),
             seen_tail: Cell::new(start),
-            unanswered: Cell::new(0),
+            unwanted: Cell::new(0),
             helped_at: Cell::new(0),
             shows_all: Cell::new(0),
             fences,
@@ -371,6 +371,9 @@ impl<T: TwoWords> Deque<T> {
             if let Err(now) = self.shared.exchange(public, next) {
                 public = now;
                 continue;
+            }
+            if count == 1 && !is_gone {
+                self.count_unwanted(public.tail(head));
             }
             if next.tail(head) == head {
                 self.set_head(head);
@@ -546,7 +549,12 @@ impl<T: TwoWords> Deque<T> {
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let shows_all = self.was_helped_lately();
         if public.count() > 0 && !shows_all {
-            return self.count_unanswered(public.tail(head));
+            self.count_unwanted(public.tail(head));
+            return if self.are_unwanted() {
+                Answer::Unwanted
+            } else {
+                Answer::HasPublic
+            };
         }
         loop {
             let (private, count) = (head - public.split(head), public.count());
@@ -561,12 +569,14 @@ impl<T: TwoWords> Deque<T> {
                 Ok(()) => {
                     // Otherwise a job was shared already, or there is no job.
                     let is_exposed = more > 0 && count == 0;
-                    return if is_exposed {
+                    return if !is_exposed {
+                        Answer::HasPublic
+                    } else if self.are_unwanted() {
+                        Answer::Unwanted
+                    } else {
                         Answer::Exposed {
                             is_only_job: private == 1,
                         }
-                    } else {
-                        Answer::HasPublic
                     };
                 }
                 Err(now) => public = now,
@@ -587,19 +597,24 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// Call this if jobs are shared. Returns `Unwanted` if `PUSHES_UNTIL_UNWANTED` calls in a row
-    /// saw the same tail, else `HasPublic`.
-    fn count_unanswered(&self, tail: u64) -> Answer {
-        if self.seen_tail.replace(tail) != tail {
-            self.unanswered.set(0);
+    /// Counts a shared job for which no thief has come since the last call, if the tail is still the
+    /// same.
+    fn count_unwanted(&self, tail: u64) {
+        if self.seen_tail.replace(tail) == tail {
+            self.unwanted.set(self.unwanted.get() + 1);
+        } else {
+            self.unwanted.set(1);
         }
-        let unanswered = self.unanswered.get() + 1;
-        if unanswered < PUSHES_UNTIL_UNWANTED {
-            self.unanswered.set(unanswered);
-            return Answer::HasPublic;
+    }
+
+    /// Returns whether no thief came for [`UNTIL_UNWANTED`] shared jobs in a row. Then the count
+    /// begins again.
+    fn are_unwanted(&self) -> bool {
+        let are_unwanted = self.unwanted.get() >= UNTIL_UNWANTED;
+        if are_unwanted {
+            self.unwanted.set(0);
         }
-        self.unanswered.set(0);
-        Answer::Unwanted
+        are_unwanted
     }
 
     pub(crate) fn is_empty(&self) -> bool {

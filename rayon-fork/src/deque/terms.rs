@@ -24,6 +24,6 @@ pub(crate) enum Answer {
     },
     /// There is a shared job, or a thief has just taken one or is about to expose one.
     HasPublic,
-    /// There is a shared job, and no thief has come for one in a while.
+    /// There is a shared job, and no thief came for the shared jobs before it.
     Unwanted,
 }

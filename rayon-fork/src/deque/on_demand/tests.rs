@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 use super::numbered::Numbered;
 use super::{
-    ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer,
+    ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, UNTIL_UNWANTED, Steal, Stealer,
 };
 use crate::deque::Answer;
 
@@ -97,16 +97,41 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
             Answer::Exposed { .. } => panic!("a job was shared already"),
         })
     };
-    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
-    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
+    assert_eq!(answers_until_unwanted(), Some(UNTIL_UNWANTED));
+    assert_eq!(answers_until_unwanted(), Some(UNTIL_UNWANTED));
     assert_eq!(push(), Answer::HasPublic);
     assert!(steal(&stealer).is_some());
     assert_eq!(deque.answer(), Answer::Exposed { is_only_job: false });
     assert_eq!(
         answers_until_unwanted(),
-        Some(PUSHES_UNTIL_UNWANTED),
+        Some(UNTIL_UNWANTED),
         "pushes are counted from the theft on"
     );
+}
+
+#[test]
+fn a_job_that_the_owner_takes_back_each_time_is_unwanted_until_a_thief_takes_one() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    let push = || {
+        deque.push(Numbered(0));
+        deque.answer()
+    };
+    let exposed = Answer::Exposed { is_only_job: true };
+    let pushes_until_unwanted = || {
+        (1..1000).find(|_| {
+            let answer = push();
+            assert!(answer == exposed || answer == Answer::Unwanted);
+            assert!(stealer.has_public(), "the job is shared in both cases");
+            pop(&deque).unwrap();
+            answer == Answer::Unwanted
+        })
+    };
+    assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
+    assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED));
+    assert_eq!(push(), exposed);
+    assert!(steal(&stealer).is_some() && pop(&deque).is_none());
+    assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
 }
 
 #[test]
@@ -145,7 +170,8 @@ fn random_steps_do_what_a_sequential_deque_does() {
                     let only = is_new.then_some(jobs.len() == 1);
                     let told = match deque.answer() {
                         Answer::Exposed { is_only_job } => Some(is_only_job),
-                        Answer::HasPublic | Answer::Unwanted => None,
+                        Answer::HasPublic => None,
+                        Answer::Unwanted => only,
                     };
                     assert_eq!(told, only, "{context}");
                     public = if is_new || shows_all { exposed } else { public };
