@@ -28,9 +28,11 @@ fn main() {
         .into_iter()
         .map(variable)
         .collect();
-    let features = env::vars()
-        .filter(|(name, _)| !other.contains(name))
-        .filter_map(|(name, _)| {
+    // Other variables may not be valid Unicode, and `vars` would panic.
+    let features = env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| !other.contains(name))
+        .filter_map(|name| {
             Some(
                 name.strip_prefix("CARGO_FEATURE_")?
                     .to_lowercase()

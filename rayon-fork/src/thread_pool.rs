@@ -177,17 +177,22 @@ impl ThreadPool {
     /// Calls [`yield_now`](crate::yield_now) if the calling thread is a worker of this pool.
     /// Otherwise returns `None`.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::find_any_job)))
+        self.is_entered().then(crate::yield_now)?
     }
 
     /// Calls [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
     /// Otherwise returns `None`.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::take_local)))
+        self.is_entered().then(crate::yield_local)?
     }
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Returns whether the calling thread is a worker of this pool.
+    fn is_entered(&self) -> bool {
+        self.with_own_worker(|_| ()).is_some()
     }
 
     fn with_own_worker<R>(&self, ask: impl FnOnce(&Worker) -> R) -> Option<R> {

@@ -689,14 +689,6 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Clone for Stealer<T> {
-    fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
-    }
-}
-
 impl<T: TwoWords> Stealer<T> {
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {

@@ -8,7 +8,7 @@ use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
 /// Shows the counts of the variant, how many jobs wait in each queue, and whether each worker is
-/// awake, armed (about to block) or parked (blocked). Printing never blocks, so that a user can
+/// awake, armed (about to block), parked (blocked) or woken (about to run). Printing never blocks, so that a user can
 /// examine a pool that hangs. The printed values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,11 +29,13 @@ impl Registry {
             .map(JobStealer::len)
             .collect::<Vec<_>>();
         pool.field("queued", &lengths);
-        match self.broadcasts.try_lock() {
-            Some(queues) => {
-                let lengths = queues.iter().map(Deque::len).collect::<Vec<_>>();
-                pool.field("broadcasts", &lengths)
-            }
+        // Printing runs code of the user's writer, so it begins after the lock is released.
+        let lengths = self
+            .broadcasts
+            .try_lock()
+            .map(|queues| queues.iter().map(Deque::len).collect::<Vec<_>>());
+        match lengths {
+            Some(lengths) => pool.field("broadcasts", &lengths),
             None => pool.field("broadcasts", &format_args!("Locked")),
         };
         let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
@@ -44,6 +46,7 @@ impl Registry {
 
 #[cfg(all(test, not(fork_loom)))]
 mod tests {
+    use std::fmt;
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
 
@@ -97,5 +100,23 @@ mod tests {
             &pool,
             &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
         );
+    }
+
+    /// A writer that uses the pool that it prints.
+    struct Submits<'p>(&'p ThreadPool);
+
+    impl fmt::Write for Submits<'_> {
+        fn write_str(&mut self, _: &str) -> fmt::Result {
+            self.0.spawn(|| {});
+            self.0.spawn_broadcast(|_| {});
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_lock_is_held_while_the_users_writer_runs() {
+        let pool = pool(2);
+        fmt::write(&mut Submits(&pool), format_args!("{pool:?}")).unwrap();
+        assert_eq!(pool.broadcast(|it| it.index()), [0, 1]);
     }
 }

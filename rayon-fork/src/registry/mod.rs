@@ -249,11 +249,14 @@ impl Registry {
                     unwind::die("the panic handler");
                 }
             }
-            None => unwind::die("a detached job of a pool without a panic handler"),
+            None => {
+                unwind::die("a detached job or a handler of a pool without a panic handler");
+            }
         }
     }
 
-    /// Adds reasons for the pool to live. The caller holds such a reason already.
+    /// Adds reasons for the pool to live. The caller holds such a reason already. A start or exit
+    /// handler holds none: what it spawns may stay undone if the pool has ended.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
         // Relaxed: the caller's own reason keeps the count from reaching zero. The queue that hands
         // a job with its reason to another thread orders this addition before the reason is
@@ -318,6 +321,3 @@ impl Drop for TerminateOnDrop<'_> {
         self.0.drop_reason_to_live();
     }
 }
-
-// Words that every steal reads must not share a cache line with a word that is written often.
-const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

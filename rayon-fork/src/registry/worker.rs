@@ -17,8 +17,9 @@ use crate::thread_builder::ThreadBuilder;
 use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
 /// The number of workers whose private jobs an unsuccessful search scans. The scan reads a cache
-/// line that the victim writes with every push and pop. If jobs are long, victims seldom write, and
-/// from the fourth search of an idle period on, the number doubles with each search.
+/// line that the victim writes with every push and pop. If jobs are long, victims seldom write. Then
+/// the number doubles with each search, from the fourth of an idle period on, once the worker has
+/// been idle for as long as exposing costs.
 const SCANNED: usize = 1;
 
 /// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
@@ -27,9 +28,6 @@ const SHARED_PER_THEFT: u64 = 16;
 
 /// The most further jobs that a thief takes at once. A guess.
 const MOST_THEFTS: u64 = 32;
-
-/// A pool has at most 2^N workers, N being this number.
-const MOST_DOUBLINGS: u32 = 16;
 
 /// The state of one worker, which only the worker's own thread accesses. A join reads the first
 /// fields, and is faster if they lie on few cache lines.
@@ -199,13 +197,26 @@ impl Worker {
     /// `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        let private = || {
-            let mut victims = self.victims();
-            let is_asked = self.registry.sleep.are_pushes_silent();
-            is_asked.then(|| victims.find_map(|(_, victim)| Self::steal_private(victim)))?
-        };
-        let job = self.take_local().or_else(|| self.steal()).or_else(private);
-        job.or_else(|| self.take_injected())
+        self.find_job().or_else(|| self.take_private())
+    }
+
+    /// Takes another worker's private job. Callers may call this in a loop, and exposing may
+    /// interrupt other threads. So, if the last attempt to expose jobs was too short a time ago,
+    /// this only requests them.
+    fn take_private(&self) -> Option<JobRef> {
+        let sleep = &self.registry.sleep;
+        if !sleep.are_pushes_silent() {
+            return None;
+        }
+        if self
+            .history
+            .may_expose_again(sleep.fences().cost_of_heavy())
+        {
+            self.victims().find_map(|(_, it)| Self::steal_private(it))
+        } else {
+            self.victims().for_each(|(_, it)| it.ask());
+            None
+        }
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
@@ -294,7 +305,7 @@ impl Worker {
         let unsuccessful = idle.unsuccessful_searches();
         let is_late = self.history.is_idle_for(sleep.fences().cost_of_heavy());
         let doublings = if is_late && self.history.finds_long_jobs() {
-            unsuccessful.saturating_sub(2).min(MOST_DOUBLINGS)
+            unsuccessful.saturating_sub(2)
         } else {
             0
         };

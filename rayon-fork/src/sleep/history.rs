@@ -164,7 +164,8 @@ pub(crate) struct SearchHistory {
     untimed: Cell<u32>,
     /// How many times in a row the worker did not get to block, less than [`CALLS_BACK`].
     called_back: Cell<u32>,
-    /// When [`is_idle_for`](Self::is_idle_for) was first called in the idle period.
+    /// When [`is_idle_for`](Self::is_idle_for) was first called in the idle period, or when
+    /// [`may_expose_again`](Self::may_expose_again) last returned `true`.
     idle_since: Cell<Option<Instant>>,
     wake_up: Cost,
     /// Whether the pool has more workers than there are CPUs.
@@ -272,6 +273,19 @@ impl SearchHistory {
         }
         self.idle_since.set(Some(Instant::now()));
         false
+    }
+
+    /// Returns whether the last idle period began, and the last call returned `true`, at least
+    /// `time` ago; or `time` is `None`. Call this outside idle periods.
+    pub(crate) fn may_expose_again(&self, time: Option<Duration>) -> bool {
+        let Some(time) = time else { return true };
+        let now = Instant::now();
+        let is_early = |since| now.duration_since(since) < time;
+        if self.idle_since.get().is_some_and(is_early) {
+            return false;
+        }
+        self.idle_since.set(Some(now));
+        true
     }
 
     pub(crate) fn share_taken(&self) {
@@ -422,6 +436,18 @@ mod tests {
         history.begin_idle_period();
         assert!(history.is_idle_for(None), "without a cost there is no wait");
         assert!(!history.is_idle_for(time));
+    }
+
+    #[test]
+    fn after_a_worker_exposed_jobs_it_does_so_again_only_after_some_time() {
+        let history = SearchHistory::new(2, 2);
+        let (soon, late) = (Duration::from_millis(1), Duration::from_secs(3600));
+        assert!(history.may_expose_again(Some(late)));
+        assert!(!history.may_expose_again(Some(late)));
+        std::thread::sleep(2 * soon);
+        assert!(history.may_expose_again(Some(soon)));
+        assert!(!history.may_expose_again(Some(late)));
+        assert!(history.may_expose_again(None), "exposing costs nothing");
     }
 
     #[test]

@@ -39,8 +39,8 @@ use std::time::Duration;
 /// because an early search that finds nothing changes nothing.
 const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The same number for a worker that may spin and was woken, or was claimed before it blocked. If
-/// all workers of the pool may spin, all their searches have this number. It is from trials by hand
+/// The same number for a worker that may spin, and was woken or was just about to block. If all
+/// workers of the pool may spin, all their searches have this number. It is from trials by hand
 /// on two CPUs: with more rounds, idle workers use more CPU time. In a larger pool, a worker that
 /// just had a job has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most
 /// machines of a box, and if the pool is oversubscribed, the first yields often run other workers.
@@ -153,7 +153,9 @@ impl Sleep {
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once for all workers; otherwise workers that start at the same
         // time would all read it.
-        thread_count::cpus_at_first();
+        if history::SPINS {
+            thread_count::cpus_at_first();
+        }
         Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
 }
@@ -196,7 +198,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     pub(crate) fn history(&self) -> SearchHistory {
-        SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
+        let cpus = if history::SPINS {
+            thread_count::cpus_at_first()
+        } else {
+            usize::MAX
+        };
+        SearchHistory::new(self.slots.len(), cpus)
     }
 
     #[inline]

@@ -145,9 +145,14 @@ impl ParkingSlot for Slot {
 /// Shows the state, or `Locked` if another thread holds the lock. So printing never blocks.
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.state.try_lock() {
-            Some(state) => fmt::Debug::fmt(&*state, f),
-            None => f.write_str("Locked"),
-        }
+        // Printing runs code of the user's writer, so it begins after the lock is released.
+        let state = self.state.try_lock().map(|state| *state);
+        f.write_str(match state {
+            Some(State::Awake) => "Awake",
+            Some(State::Armed) => "Armed",
+            Some(State::Parked) => "Parked",
+            Some(State::Woken(_)) => "Woken",
+            None => "Locked",
+        })
     }
 }

@@ -5,10 +5,11 @@ use xshell::{Shell, cmd};
 
 use crate::shell::step;
 
-/// Targets with 32 bits, with another memory model, without `membarrier`, or without threads. The
+/// Targets with 32 bits, with shorter cache lines, with another memory model, without `membarrier`, or without threads. The
 /// last target has no atomics of 64 bits, so its workers share jobs without delay.
-const TARGETS: [&str; 7] = [
+const TARGETS: [&str; 8] = [
     "i686-unknown-linux-gnu",
+    "armv7-unknown-linux-gnueabihf",
     "aarch64-unknown-linux-gnu",
     "aarch64-linux-android",
     "aarch64-apple-darwin",

@@ -6,9 +6,7 @@ use std::thread;
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{
-    ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, UNTIL_UNWANTED, Steal, Stealer,
-};
+use super::{ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, Steal, Stealer, UNTIL_UNWANTED};
 use crate::deque::Answer;
 
 fn every_kind_of_fences() -> [Fences; 2] {
