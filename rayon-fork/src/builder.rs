@@ -177,7 +177,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
     pub(crate) fn start(self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
         let plan = PoolPlan {
-            workers: thread_count::settle(self.num_threads),
+            workers: thread_count::workers_of(self.num_threads),
             adopts_current_thread: self.use_current_thread,
             name: self.thread_name,
             stack_size: self.stack_size,

@@ -6,7 +6,7 @@ use crate::sleep::MAX_WORKERS;
 use crate::sync::{AtomicUsize, Ordering, thread};
 
 /// Returns the number of workers for a builder that requested `requested` (0: unspecified).
-pub(crate) fn settle(requested: usize) -> usize {
+pub(crate) fn workers_of(requested: usize) -> usize {
     let workers = match requested {
         0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(cpus),
         requested => requested,

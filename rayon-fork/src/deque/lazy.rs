@@ -1,7 +1,7 @@
 //! Split deques. In pools whose workers take their newest job first, a job stays private to its
 //! worker until another worker is idle. In FIFO pools all jobs are shared.
 
-use super::terms::{Answer, TwoWords};
+use super::terms::{Response, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
@@ -9,12 +9,12 @@ pub(crate) const NAME_PART: &str = "+demand";
 
 pub(crate) enum JobDeque<T> {
     Private(on_demand::Deque<T>),
-    Public(Deque<T>),
+    Shared(Deque<T>),
 }
 
 pub(crate) enum JobStealer<T> {
     Private(on_demand::Stealer<T>),
-    Public(Stealer<T>),
+    Shared(Stealer<T>),
 }
 
 /// The index of a pushed job, if its deque has indices.
@@ -28,13 +28,13 @@ impl<T: TwoWords> JobDeque<T> {
 
     /// Creates a deque of shared jobs, whose owner takes the oldest job first.
     pub(crate) fn new_fifo() -> Self {
-        Self::Public(Deque::new_fifo())
+        Self::Shared(Deque::new_fifo())
     }
 
     pub(crate) fn stealer(&self) -> JobStealer<T> {
         match self {
             Self::Private(deque) => JobStealer::Private(deque.stealer()),
-            Self::Public(deque) => JobStealer::Public(deque.stealer()),
+            Self::Shared(deque) => JobStealer::Shared(deque.stealer()),
         }
     }
 
@@ -44,7 +44,7 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn is_private(&self) -> bool {
         match self {
             Self::Private(_) => true,
-            Self::Public(_) => false,
+            Self::Shared(_) => false,
         }
     }
 
@@ -52,7 +52,7 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn push(&self, job: T) -> Place {
         match self {
             Self::Private(deque) => Place(Some(deque.push(job))),
-            Self::Public(deque) => {
+            Self::Shared(deque) => {
                 deque.push(job);
                 Place(None)
             }
@@ -63,7 +63,7 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn pop(&self) -> Option<T> {
         match self {
             Self::Private(deque) => deque.pop(),
-            Self::Public(deque) => deque.pop(),
+            Self::Shared(deque) => deque.pop(),
         }
     }
 
@@ -79,7 +79,7 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
-            Self::Public(_) => true,
+            Self::Shared(_) => true,
         }
     }
 
@@ -87,21 +87,21 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn give_back_if_large(&self) {
         match self {
             Self::Private(deque) => deque.give_back_if_large(),
-            Self::Public(_) => {}
+            Self::Shared(_) => {}
         }
     }
 
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn respond(&self) -> Response {
         match self {
-            Self::Private(deque) => deque.answer(),
-            Self::Public(_) => Answer::HasPublic,
+            Self::Private(deque) => deque.respond(),
+            Self::Shared(_) => Response::HasShared,
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Private(deque) => deque.is_empty(),
-            Self::Public(deque) => deque.is_empty(),
+            Self::Shared(deque) => deque.is_empty(),
         }
     }
 }
@@ -111,51 +111,51 @@ impl<T: TwoWords> JobStealer<T> {
     pub(crate) fn steal(&self) -> Steal<T> {
         match self {
             Self::Private(stealer) => stealer.steal(),
-            Self::Public(stealer) => stealer.steal(),
+            Self::Shared(stealer) => stealer.steal(),
         }
     }
 
     pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
         match self {
             Self::Private(stealer) => stealer.steal_up_to(most, take),
-            Self::Public(_) => (),
+            Self::Shared(_) => (),
         }
     }
 
-    pub(crate) fn ask(&self) {
+    pub(crate) fn request(&self) {
         match self {
-            Self::Private(stealer) => stealer.ask(),
-            Self::Public(_) => (),
+            Self::Private(stealer) => stealer.request(),
+            Self::Shared(_) => (),
         }
     }
 
     pub(crate) fn has_stirred(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.has_stirred(),
-            Self::Public(_) => true,
+            Self::Shared(_) => true,
         }
     }
 
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.expose_for_owner(),
-            Self::Public(stealer) => !stealer.is_empty(),
+            Self::Shared(stealer) => !stealer.is_empty(),
         }
     }
 
     /// Returns the number of shared jobs, or 0 if jobs are never private.
     #[inline]
-    pub(crate) fn exposed(&self) -> u64 {
+    pub(crate) fn shared_jobs(&self) -> u64 {
         match self {
-            Self::Private(stealer) => stealer.public_jobs(),
-            Self::Public(_) => 0,
+            Self::Private(stealer) => stealer.shared_jobs(),
+            Self::Shared(_) => 0,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Private(stealer) => stealer.len(),
-            Self::Public(stealer) => stealer.len(),
+            Self::Shared(stealer) => stealer.len(),
         }
     }
 }

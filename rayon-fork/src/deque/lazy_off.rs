@@ -1,7 +1,7 @@
 //! The counterpart of `lazy.rs` in a build whose jobs are all shared. The types here have the same
 //! names, and wrap crossbeam's deque.
 
-use super::terms::{Answer, TwoWords};
+use super::terms::{Response, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
@@ -62,8 +62,8 @@ impl<T: TwoWords> JobDeque<T> {
     #[inline]
     pub(crate) fn give_back_if_large(&self) {}
 
-    pub(crate) fn answer(&self) -> Answer {
-        Answer::HasPublic
+    pub(crate) fn respond(&self) -> Response {
+        Response::HasShared
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -80,7 +80,7 @@ impl<T: TwoWords> JobStealer<T> {
 
     pub(crate) fn steal_up_to(&self, _: u64, _: impl FnMut(T)) {}
 
-    pub(crate) fn ask(&self) {}
+    pub(crate) fn request(&self) {}
 
     pub(crate) fn has_stirred(&self) -> bool {
         true
@@ -91,7 +91,7 @@ impl<T: TwoWords> JobStealer<T> {
     }
 
     #[inline]
-    pub(crate) fn exposed(&self) -> u64 {
+    pub(crate) fn shared_jobs(&self) -> u64 {
         0
     }
 

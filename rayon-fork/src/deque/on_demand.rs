@@ -82,9 +82,9 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
+use self::ring::{MOST_SHARED, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
-use super::terms::{Answer, TwoWords};
+use super::terms::{Response, TwoWords};
 use crate::sync::modelled::{
     AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
 };
@@ -117,7 +117,7 @@ const UNTIL_UNWANTED: u32 = 32;
 
 /// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
 /// its jobs. A guess.
-const ANSWERS_AFTER_HELP: u32 = 64;
+const RESPONSES_AFTER_HELP: u32 = 64;
 
 /// If a thief reads memory that the owner wants to free, the owner searches again before it blocks,
 /// at most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
@@ -181,7 +181,7 @@ pub(crate) struct Deque<T> {
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
     /// This many of the owner's next responses expose all jobs.
-    shows_all: Cell<u32>,
+    exposes_all: Cell<u32>,
     fences: Fences,
 }
 
@@ -229,7 +229,7 @@ impl<T: TwoWords> Deque<T> {
             seen_tail: Cell::new(start),
             unwanted: Cell::new(0),
             helped_at: Cell::new(0),
-            shows_all: Cell::new(0),
+            exposes_all: Cell::new(0),
             fences,
         }
     }
@@ -354,7 +354,7 @@ impl<T: TwoWords> Deque<T> {
                 // A thief has raised the limit, to request jobs or to expose some. The owner
                 // exposes the older half of its other jobs.
                 let left = newest.saturating_sub(split);
-                public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
+                public.unclaimed_with(left.div_ceil(2).min(MOST_SHARED))
             } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
@@ -543,24 +543,24 @@ impl<T: TwoWords> Deque<T> {
     /// If no job is shared, exposes the older half of the private ones. If thieves had to expose
     /// this owner's jobs lately, exposes all of its jobs.
     #[cold]
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn respond(&self) -> Response {
         let head = self.head();
         // Relaxed: the comment on the light side in `push` says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
-        let shows_all = self.was_helped_lately();
-        if public.count() > 0 && !shows_all {
+        let exposes_all = self.was_helped_lately();
+        if public.count() > 0 && !exposes_all {
             self.count_unwanted(public.tail(head));
             return if self.are_unwanted() {
-                Answer::Unwanted
+                Response::Unwanted
             } else {
-                Answer::HasPublic
+                Response::HasShared
             };
         }
         loop {
             let (private, count) = (head - public.split(head), public.count());
             let more = match count {
-                _ if shows_all => private.min(MOST_PUBLIC - count),
-                0 => private.div_ceil(2).min(MOST_PUBLIC),
+                _ if exposes_all => private.min(MOST_SHARED - count),
+                0 => private.div_ceil(2).min(MOST_SHARED),
                 _ => 0,
             };
             let next = public.unclaimed_with(more);
@@ -570,11 +570,11 @@ impl<T: TwoWords> Deque<T> {
                     // Otherwise a job was shared already, or there is no job.
                     let is_exposed = more > 0 && count == 0;
                     return if !is_exposed {
-                        Answer::HasPublic
+                        Response::HasShared
                     } else if self.are_unwanted() {
-                        Answer::Unwanted
+                        Response::Unwanted
                     } else {
-                        Answer::Exposed {
+                        Response::Exposed {
                             is_only_job: private == 1,
                         }
                     };
@@ -590,10 +590,10 @@ impl<T: TwoWords> Deque<T> {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
         if self.helped_at.replace(helped_at) != helped_at {
-            self.shows_all.set(ANSWERS_AFTER_HELP);
+            self.exposes_all.set(RESPONSES_AFTER_HELP);
         }
-        let left = self.shows_all.get();
-        self.shows_all.set(left.saturating_sub(1));
+        let left = self.exposes_all.get();
+        self.exposes_all.set(left.saturating_sub(1));
         left > 0
     }
 
@@ -742,9 +742,9 @@ impl<T: TwoWords> Stealer<T> {
     }
 
     /// If all jobs of the owner are private, requests that the owner expose some at its next pop.
-    pub(crate) fn ask(&self) {
+    pub(crate) fn request(&self) {
         let Shared { owners, .. } = &*self.shared;
-        if self.has_public() || self.shared.is_empty() {
+        if self.has_shared() || self.shared.is_empty() {
             return;
         }
         // Relaxed: the owner may see the limit late. The change is a `fetch_max`, because the owner
@@ -776,11 +776,11 @@ impl<T: TwoWords> Stealer<T> {
             fences,
             ..
         } = &*self.shared;
-        if !self.has_public() && self.shared.is_empty() {
+        if !self.has_shared() && self.shared.is_empty() {
             return false;
         }
         let Some(_exposing) = thieves.exposing.try_lock() else {
-            return self.has_public();
+            return self.has_shared();
         };
         // Relaxed: the exchange below acquires.
         let mut public = Public(thieves.public.load(Ordering::Relaxed));
@@ -796,7 +796,7 @@ impl<T: TwoWords> Stealer<T> {
         // ORDERING: Acquire, pairs with `set_head`. The same holds for the load after the fence.
         let head = owners.head.load(Ordering::Acquire);
         let split = public.split(head);
-        let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
+        let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_SHARED);
         if wanted > 0 {
             // Relaxed: the heavy side below orders this change before the read of the head. The
             // change is a `fetch_max`, because the owner may have ended the claim, and exposed more
@@ -818,14 +818,14 @@ impl<T: TwoWords> Stealer<T> {
             // Relaxed: a hint.
             thieves.exposed_at.store(head, Ordering::Relaxed);
         }
-        is_exposed || self.has_public()
+        is_exposed || self.has_shared()
     }
 
-    pub(crate) fn has_public(&self) -> bool {
-        self.public_jobs() > 0
+    pub(crate) fn has_shared(&self) -> bool {
+        self.shared_jobs() > 0
     }
 
-    pub(crate) fn public_jobs(&self) -> u64 {
+    pub(crate) fn shared_jobs(&self) -> u64 {
         // Relaxed: only a hint.
         Public(self.shared.thieves.public.load(Ordering::Relaxed)).count()
     }

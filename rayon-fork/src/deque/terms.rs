@@ -16,14 +16,14 @@ pub(crate) trait TwoWords {
 
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     /// There was no shared job, and now there is one.
     Exposed {
         /// Whether the deque has no other job.
         is_only_job: bool,
     },
     /// There is a shared job, or a thief has just taken one or is about to expose one.
-    HasPublic,
+    HasShared,
     /// There is a shared job, and no thief came for the shared jobs before it.
     Unwanted,
 }

@@ -132,7 +132,7 @@ impl Worker {
         if self.deque.is_private() {
             let place = self.deque.push(job);
             if sleep.wants_jobs() {
-                self.answer();
+                self.respond();
             }
             return place;
         }
@@ -145,8 +145,8 @@ impl Worker {
     // Not inlined: every frame that joins or spawns contains a push.
     #[cold]
     #[inline(never)]
-    fn answer(&self) {
-        self.registry.sleep.answer(self.deque.answer());
+    fn respond(&self) {
+        self.registry.sleep.respond(self.deque.respond());
     }
 
     /// Adds `job` to the worker's FIFO, and puts a token for it on the worker's own deque.
@@ -214,7 +214,7 @@ impl Worker {
         {
             self.victims().find_map(|(_, it)| Self::steal_private(it))
         } else {
-            self.victims().for_each(|(_, it)| it.ask());
+            self.victims().for_each(|(_, it)| it.request());
             None
         }
     }
@@ -274,7 +274,7 @@ impl Worker {
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];
-        let more = victim.exposed() / SHARED_PER_THEFT;
+        let more = victim.shared_jobs() / SHARED_PER_THEFT;
         if more > 0 {
             self.move_jobs(victim, more.min(MOST_THEFTS));
         }
@@ -289,7 +289,7 @@ impl Worker {
         });
         // The light side of the fence in the last push precedes this read, so one read is enough.
         if self.registry.sleep.wants_jobs() {
-            self.answer();
+            self.respond();
         }
     }
 
@@ -311,7 +311,7 @@ impl Worker {
         };
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             if !is_due(unsuccessful, is_late, || victim.has_stirred()) {
-                victim.ask();
+                victim.request();
             } else if let Some(job) = Self::steal_private(victim) {
                 return Some(job);
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Sleep;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
-use crate::deque::Answer;
+use crate::deque::Response;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
@@ -24,7 +24,7 @@ pub(crate) enum Jobs {
     /// The steal request is not used: every push notifies, or the pool has one worker.
     Notified,
     /// Jobs are shared at once. Pushes fence, and sleepers scan.
-    Public,
+    Shared,
     /// Jobs are private until a worker requests them, and pushes do not notify.
     Private,
 }
@@ -52,7 +52,7 @@ impl StealRequest {
     pub(crate) fn of_pool(workers: usize, is_fifo: bool) -> Self {
         match workers {
             0..=1 => Self::new(Jobs::Notified, Fences::alone()),
-            _ if is_fifo => Self::new(Jobs::Public, Fences::full()),
+            _ if is_fifo => Self::new(Jobs::Shared, Fences::full()),
             _ => Self {
                 is_oversubscribed: workers > thread_count::cpus_at_first(),
                 ..Self::new(Jobs::Private, Fences::cheapest_in_time())
@@ -135,7 +135,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.request.fences.register();
     }
 
-    /// Returns whether a worker must [respond](Self::answer) after its push.
+    /// Returns whether a worker must [respond](Self::respond) after its push.
     #[inline]
     pub(crate) fn wants_jobs(&self) -> bool {
         self.request.is_there()
@@ -199,8 +199,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Call this when the calling worker has pushed a job, before it notifies the counters.
     #[inline]
-    pub(super) fn after_public_push(&self) {
-        if self.request.jobs == Jobs::Public {
+    pub(super) fn after_shared_push(&self) {
+        if self.request.jobs == Jobs::Shared {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
             // before a sleeper's scan. The job is stored before the fence, and the counts are read
             // after it. If the counts still show the last searching worker, that worker stops
@@ -210,28 +210,28 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Call this when the calling worker has pushed a job, and a request is set. `answer` is the
+    /// Call this when the calling worker has pushed a job, and a request is set. `response` is the
     /// response of the worker's deque.
-    pub(crate) fn answer(&self, answer: Answer) {
-        let is_exposed = matches!(answer, Answer::Exposed { .. });
+    pub(crate) fn respond(&self, response: Response) {
+        let is_exposed = matches!(response, Response::Exposed { .. });
         if is_exposed || self.somebody_sleeps() {
-            self.job_offered(self.is_left_to_searchers(answer));
+            self.job_offered(self.is_left_to_searchers(response));
         }
         // The request of a worker that searches is cleared, too: that worker may have no CPU. When
         // it searches again, it sets the request again.
-        if answer == Answer::Unwanted && !self.somebody_sleeps() {
+        if response == Response::Unwanted && !self.somebody_sleeps() {
             self.clear_request();
         }
     }
 
     /// Returns whether a job need not wake a sleeper if a worker searches.
-    fn is_left_to_searchers(&self, answer: Answer) -> bool {
-        match answer {
-            Answer::Exposed { is_only_job: true } => true,
+    fn is_left_to_searchers(&self, response: Response) -> bool {
+        match response {
+            Response::Exposed { is_only_job: true } => true,
             // In an oversubscribed pool, the workers that search may have no CPU. Elsewhere they
             // come for the other jobs sooner than a woken worker would.
-            Answer::Exposed { .. } | Answer::HasPublic => !self.request.is_oversubscribed,
-            Answer::Unwanted => false,
+            Response::Exposed { .. } | Response::HasShared => !self.request.is_oversubscribed,
+            Response::Unwanted => false,
         }
     }
 
@@ -297,9 +297,12 @@ mod tests {
                 ..StealRequest::new(Jobs::Private, Fences::full())
             };
             let sleep = Sleep::<Selected>::with_request(2, request);
-            assert!(sleep.is_left_to_searchers(Answer::Exposed { is_only_job: true }));
-            assert!(!sleep.is_left_to_searchers(Answer::Unwanted));
-            for further in [Answer::Exposed { is_only_job: false }, Answer::HasPublic] {
+            assert!(sleep.is_left_to_searchers(Response::Exposed { is_only_job: true }));
+            assert!(!sleep.is_left_to_searchers(Response::Unwanted));
+            for further in [
+                Response::Exposed { is_only_job: false },
+                Response::HasShared,
+            ] {
                 assert_eq!(sleep.is_left_to_searchers(further), !is_oversubscribed);
             }
         }

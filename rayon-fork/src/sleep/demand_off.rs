@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Sleep};
-use crate::deque::Answer;
+use crate::deque::Response;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::Fences;
 
@@ -62,7 +62,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(super) fn after_search(&self) {}
 
     #[inline]
-    pub(super) fn after_public_push(&self) {}
+    pub(super) fn after_shared_push(&self) {}
 
-    pub(crate) fn answer(&self, _answer: Answer) {}
+    pub(crate) fn respond(&self, _response: Response) {}
 }

@@ -44,7 +44,7 @@ const MOST_CREDIT: usize = 16;
 /// kernel often makes a woken thread wait for a running one, while a spinning worker yields its
 /// CPU. A job that a spin finds later than a wake-up earns no credit: otherwise workers would wait
 /// for timers.
-const WIDE_POOLS_SPIN: u32 = 3;
+const OVERSUBSCRIBED_SPIN_FACTOR: u32 = 3;
 
 /// The credit of a new worker.
 const FIRST_CREDIT: usize = 4;
@@ -314,7 +314,7 @@ impl SearchHistory {
             // Enough other workers search. This is neither a success nor a failure of spinning.
             return false;
         }
-        let goes_on = self.has_spun_less_than(self.wake_ups() * self.wake_up.get());
+        let goes_on = self.has_spun_less_than(self.spin_factor() * self.wake_up.get());
         if !goes_on {
             self.spinning.was_unsuccessful();
         }
@@ -326,9 +326,9 @@ impl SearchHistory {
     }
 
     /// Returns for how many times the cost of a wake-up the worker may spin now.
-    fn wake_ups(&self) -> u32 {
+    fn spin_factor(&self) -> u32 {
         if self.is_oversubscribed && self.spinning.has_credit() {
-            WIDE_POOLS_SPIN
+            OVERSUBSCRIBED_SPIN_FACTOR
         } else {
             1
         }
@@ -498,10 +498,10 @@ mod tests {
     fn an_oversubscribed_pool_spins_longer_until_its_credit_is_used_up() {
         let history = SearchHistory::new(2, 1);
         for _ in 0..FIRST_CREDIT {
-            assert_eq!(history.wake_ups(), WIDE_POOLS_SPIN);
+            assert_eq!(history.spin_factor(), OVERSUBSCRIBED_SPIN_FACTOR);
             history.spinning.was_unsuccessful();
         }
-        assert_eq!(history.wake_ups(), 1);
-        assert_eq!(SearchHistory::new(2, 2).wake_ups(), 1);
+        assert_eq!(history.spin_factor(), 1);
+        assert_eq!(SearchHistory::new(2, 2).spin_factor(), 1);
     }
 }

@@ -132,7 +132,7 @@ impl IdlePeriod<'_> {
 
     /// The worker spins or becomes sleepy after one more unsuccessful search, not after all rounds.
     /// Call this when a producer has notified, or when the deque has memory left to free.
-    fn stay_sleepy(&mut self) {
+    fn search_once_more(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
 }
@@ -293,7 +293,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
-        self.after_public_push();
+        self.after_shared_push();
         self.notify_job(queue_was_empty);
     }
 
@@ -361,7 +361,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) {
         // Freeing takes a while, and the worker must not count as asleep meanwhile.
         if !queues.give_back() {
-            idle.stay_sleepy();
+            idle.search_once_more();
             return;
         }
         if !latch.try_get_sleepy() {
@@ -394,7 +394,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
         let is_registered = self.counters.try_begin_sleep(idle.worker, ticket);
         if !is_registered {
-            idle.stay_sleepy();
+            idle.search_once_more();
         }
         is_registered
     }

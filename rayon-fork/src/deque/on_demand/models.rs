@@ -87,16 +87,16 @@ trait Steps: 'static {
         stealer.steal_up_to(most, take);
     }
 
-    fn ask(stealer: &Stealer<Numbered>) {
-        stealer.ask();
+    fn request(stealer: &Stealer<Numbered>) {
+        stealer.request();
     }
 
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
         stealer.expose_for_owner()
     }
 
-    fn answer(deque: &Deque<Numbered>) {
-        deque.answer();
+    fn respond(deque: &Deque<Numbered>) {
+        deque.respond();
     }
 
     fn give_back(deque: &Deque<Numbered>) {
@@ -113,9 +113,9 @@ impl Steps for Right {}
 enum Helped {}
 
 impl Steps for Helped {
-    fn answer(deque: &Deque<Numbered>) {
-        deque.shows_all.set(1);
-        deque.answer();
+    fn respond(deque: &Deque<Numbered>) {
+        deque.exposes_all.set(1);
+        deque.respond();
     }
 }
 
@@ -123,10 +123,10 @@ impl Steps for Helped {
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
-    fn answer(deque: &Deque<Numbered>) {
+    fn respond(deque: &Deque<Numbered>) {
         let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
         if public.count() == 0 {
-            return Helped::answer(deque);
+            return Helped::respond(deque);
         }
         let private = deque.head() - public.split(deque.head());
         // If a thief has taken the shared jobs already, there is nothing more to expose.
@@ -246,7 +246,7 @@ impl Steps for SetsTheLimit {
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
-    fn ask(stealer: &Stealer<Numbered>) {
+    fn request(stealer: &Stealer<Numbered>) {
         let owners = &stealer.shared.owners;
         let head = owners.head.load(Ordering::Relaxed);
         owners.limit.store(head, Ordering::Relaxed);
@@ -452,8 +452,8 @@ fn steal_several_by(
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
-    fn answer(deque: &Deque<Numbered>) {
-        Helped::answer(deque);
+    fn respond(deque: &Deque<Numbered>) {
+        Helped::respond(deque);
     }
 
     fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
@@ -474,8 +474,8 @@ impl Steps for CountsItselfOnce {
 enum FindsTheRingOnce {}
 
 impl Steps for FindsTheRingOnce {
-    fn answer(deque: &Deque<Numbered>) {
-        Helped::answer(deque);
+    fn respond(deque: &Deque<Numbered>) {
+        Helped::respond(deque);
     }
 
     fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
@@ -549,8 +549,8 @@ fn play<S: Steps>(
         let pop = || {
             tally.add(S::pop(deque));
         };
-        let answer = || S::answer(deque);
-        owner(&push, &pop, &answer);
+        let respond = || S::respond(deque);
+        owner(&push, &pop, &respond);
     });
 }
 
@@ -595,18 +595,18 @@ fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     steal::<S>(stealer)
 }
 
-fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
-    S::ask(stealer);
+fn request_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
+    S::request(stealer);
     steal::<S>(stealer)
 }
 
 /// The owner exposes a job, pushes a third job, exposes more beside the shared job, and pops. A
 /// thief exposes and steals.
 fn owner_shows_more<S: Steps>() {
-    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
-        answer();
+    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, respond| {
+        respond();
         push(2);
-        answer();
+        respond();
         pop();
         pop();
     });
@@ -630,21 +630,21 @@ fn thief_exposes_while_indices_come_again<S: Steps>() {
 
 /// A thief requests jobs while the owner pops, pushes, and exposes jobs by itself.
 fn thief_asks_late<S: Steps>() {
-    play::<S>(4, 4, &[ask_and_steal::<S>], |push, pop, answer| {
+    play::<S>(4, 4, &[request_and_steal::<S>], |push, pop, respond| {
         pop();
         pop();
         push(2);
         push(3);
-        answer();
+        respond();
         pop();
         pop();
     });
 }
 
 fn both_expose<S: Steps>() {
-    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
+    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, respond| {
         push(2);
-        answer();
+        respond();
         pop();
         pop();
     });
@@ -701,12 +701,12 @@ fn claims_follow_each_other<S: Steps>() {
 /// The owner exposes one of two jobs, takes both back, and makes a new one shared while a thief
 /// steals.
 fn reuse<S: Steps>() {
-    play::<S>(3, 2, &[steal::<S>], |push, pop, answer| {
-        answer();
+    play::<S>(3, 2, &[steal::<S>], |push, pop, respond| {
+        respond();
         pop();
         pop();
         push(2);
-        answer();
+        respond();
     });
 }
 
@@ -720,7 +720,7 @@ fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) 
     for job in 0..later.start {
         deque.push(Numbered(job));
     }
-    S::answer(&deque);
+    S::respond(&deque);
     let owner = thread::spawn(move || {
         for job in later {
             deque.push(Numbered(job));
@@ -738,23 +738,23 @@ fn theft_and_reuse<S: Steps>() {
 }
 
 fn growth_and_reuse<S: Steps>() {
-    play::<S>(4, 2, &[steal::<S>], |push, pop, answer| {
+    play::<S>(4, 2, &[steal::<S>], |push, pop, respond| {
         push(2);
-        answer();
+        respond();
         pop();
         pop();
         pop();
         push(3);
-        answer();
+        respond();
     });
 }
 
 /// A larger ring replaces the ring in use, which is not the first ring, while a thief steals.
 fn growth_of_a_larger_ring<S: Steps>() {
-    play::<S>(3, 1, &[steal::<S>], |push, _, answer| {
-        answer();
+    play::<S>(3, 1, &[steal::<S>], |push, _, respond| {
+        respond();
         push(2);
-        answer();
+        respond();
     });
 }
 
@@ -768,7 +768,7 @@ fn theft_of_several_and_growth<S: Steps>() {
     for job in 0..2 {
         deque.push(Numbered(job));
     }
-    S::answer(&deque);
+    S::respond(&deque);
     let thief = thread::spawn({
         let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
         move || {
@@ -778,7 +778,7 @@ fn theft_of_several_and_growth<S: Steps>() {
         }
     });
     deque.push(Numbered(2));
-    S::answer(&deque);
+    S::respond(&deque);
     thief.join().expect("a failed thread has failed the model");
     while tally.add(S::pop(&deque)) {}
     tally.check();
@@ -787,20 +787,20 @@ fn theft_of_several_and_growth<S: Steps>() {
 /// The owner takes its jobs back, frees the larger ring, and goes on with the first ring.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
-        S::answer(deque);
+        S::respond(deque);
         tally.add(S::pop(deque));
         tally.add(S::pop(deque));
         S::give_back(deque);
         deque.push(Numbered(2));
-        S::answer(deque);
+        S::respond(deque);
     });
 }
 
 /// Two thieves may steal both jobs before the owner frees the larger ring.
 fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
-        deque.shows_all.set(1);
-        S::answer(deque);
+        deque.exposes_all.set(1);
+        S::respond(deque);
         S::give_back(deque);
         deque.push(Numbered(2));
         tally.add(S::pop(deque));

@@ -9,7 +9,7 @@ use crate::sync::modelled::{AtomicPtr, Ordering};
 pub(super) const TAIL_SHIFT: u32 = 24;
 
 /// The most jobs that can be shared at a time: their number is in the lowest bits of `public`.
-pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
+pub(super) const MOST_SHARED: u64 = CLAIM - 1;
 
 /// The claim: the bit between the number of shared jobs and the tail. A thief sets this bit before
 /// it exposes jobs.
@@ -20,7 +20,7 @@ pub(super) struct Public(pub(super) u64);
 
 impl Public {
     pub(super) fn count(self) -> u64 {
-        self.0 & MOST_PUBLIC
+        self.0 & MOST_SHARED
     }
 
     /// Returns the tail as an index near `near`, because `public` has only the lower bits of the

@@ -6,8 +6,10 @@ use std::thread;
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, Steal, Stealer, UNTIL_UNWANTED};
-use crate::deque::Answer;
+use super::{
+    Deque, EMPTY_UNTIL_SMALL, Fences, RESPONSES_AFTER_HELP, Steal, Stealer, UNTIL_UNWANTED,
+};
+use crate::deque::Response;
 
 fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
@@ -50,18 +52,18 @@ fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
     let stealer = deque.stealer();
     deque.push(Numbered(0));
     assert!(stealer.expose_for_owner());
-    (1..=ANSWERS_AFTER_HELP as usize).for_each(|job| {
+    (1..=RESPONSES_AFTER_HELP as usize).for_each(|job| {
         deque.push(Numbered(job));
         assert_eq!(
-            (deque.answer(), steal(&stealer)),
-            (Answer::HasPublic, Some(job - 1))
+            (deque.respond(), steal(&stealer)),
+            (Response::HasShared, Some(job - 1))
         );
     });
     deque.push(Numbered(99));
-    assert_eq!((deque.answer(), stealer.len()), (Answer::HasPublic, 2));
+    assert_eq!((deque.respond(), stealer.len()), (Response::HasShared, 2));
     assert_eq!(
         [0; 2].map(|_| steal(&stealer)),
-        [Some(ANSWERS_AFTER_HELP as usize), None]
+        [Some(RESPONSES_AFTER_HELP as usize), None]
     );
 }
 
@@ -71,7 +73,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
     assert!(!deque.try_take_back(first), "another job is newer");
     assert!(deque.try_take_back(second));
-    assert_eq!(deque.answer(), Answer::Exposed { is_only_job: true });
+    assert_eq!(deque.respond(), Response::Exposed { is_only_job: true });
     assert!(!deque.try_take_back(first), "the job is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
     assert!(!deque.try_take_back(first), "a thief took the job");
@@ -85,23 +87,23 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     let stealer = deque.stealer();
     let push = || {
         deque.push(Numbered(0));
-        deque.answer()
+        deque.respond()
     };
-    assert_eq!(push(), Answer::Exposed { is_only_job: true });
-    let answers_until_unwanted = || {
+    assert_eq!(push(), Response::Exposed { is_only_job: true });
+    let responses_until_unwanted = || {
         (1..1000).find(|_| match push() {
-            Answer::HasPublic => false,
-            Answer::Unwanted => true,
-            Answer::Exposed { .. } => panic!("a job was shared already"),
+            Response::HasShared => false,
+            Response::Unwanted => true,
+            Response::Exposed { .. } => panic!("a job was shared already"),
         })
     };
-    assert_eq!(answers_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(answers_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(push(), Answer::HasPublic);
+    assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
+    assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
+    assert_eq!(push(), Response::HasShared);
     assert!(steal(&stealer).is_some());
-    assert_eq!(deque.answer(), Answer::Exposed { is_only_job: false });
+    assert_eq!(deque.respond(), Response::Exposed { is_only_job: false });
     assert_eq!(
-        answers_until_unwanted(),
+        responses_until_unwanted(),
         Some(UNTIL_UNWANTED),
         "pushes are counted from the theft on"
     );
@@ -113,16 +115,16 @@ fn a_job_that_the_owner_takes_back_each_time_is_unwanted_until_a_thief_takes_one
     let stealer = deque.stealer();
     let push = || {
         deque.push(Numbered(0));
-        deque.answer()
+        deque.respond()
     };
-    let exposed = Answer::Exposed { is_only_job: true };
+    let exposed = Response::Exposed { is_only_job: true };
     let pushes_until_unwanted = || {
         (1..1000).find(|_| {
-            let answer = push();
-            assert!(answer == exposed || answer == Answer::Unwanted);
-            assert!(stealer.has_public(), "the job is shared in both cases");
+            let response = push();
+            assert!(response == exposed || response == Response::Unwanted);
+            assert!(stealer.has_shared(), "the job is shared in both cases");
             pop(&deque).unwrap();
-            answer == Answer::Unwanted
+            response == Response::Unwanted
         })
     };
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
@@ -158,21 +160,26 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 }
                 3 => {
                     let helped_at = deque.shared.thieves.exposed_at.load(Ordering::Relaxed);
-                    let shows_all = deque.shows_all.get() > 0 || helped_at != deque.helped_at.get();
-                    let exposed = if shows_all {
+                    let exposes_all =
+                        deque.exposes_all.get() > 0 || helped_at != deque.helped_at.get();
+                    let exposed = if exposes_all {
                         jobs.len()
                     } else {
                         jobs.len().div_ceil(2)
                     };
                     let is_new = public == 0 && exposed > 0;
                     let only = is_new.then_some(jobs.len() == 1);
-                    let told = match deque.answer() {
-                        Answer::Exposed { is_only_job } => Some(is_only_job),
-                        Answer::HasPublic => None,
-                        Answer::Unwanted => only,
+                    let told = match deque.respond() {
+                        Response::Exposed { is_only_job } => Some(is_only_job),
+                        Response::HasShared => None,
+                        Response::Unwanted => only,
                     };
                     assert_eq!(told, only, "{context}");
-                    public = if is_new || shows_all { exposed } else { public };
+                    public = if is_new || exposes_all {
+                        exposed
+                    } else {
+                        public
+                    };
                 }
                 4 => {
                     assert_eq!(stealer.expose_for_owner(), !jobs.is_empty(), "{context}");
@@ -191,7 +198,7 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 (deque.is_empty(), stealer.len()),
                 (jobs.is_empty(), jobs.len())
             );
-            assert_eq!(stealer.has_public(), public > 0, "{context}");
+            assert_eq!(stealer.has_shared(), public > 0, "{context}");
         }
     }
 }
@@ -247,7 +254,7 @@ fn an_owner_about_to_block_gives_all_rings_back_but_the_first() {
         (0..1000).for_each(|job| {
             deque.push(Numbered(job));
         });
-        assert!(matches!(deque.answer(), Answer::Exposed { .. }));
+        assert!(matches!(deque.respond(), Response::Exposed { .. }));
         assert!((0..10).all(|job| steal(&stealer) == Some(job)));
         deque.give_back();
         assert!(slots(&deque) > 1000, "jobs are left in round {round}");
@@ -343,7 +350,7 @@ fn under_thieves_every_job_comes_out_once() {
                 for job in next..next + size {
                     deque.push(Numbered(job));
                     if exposers < 3 && rng.bool() {
-                        deque.answer();
+                        deque.respond();
                     }
                     if rng.u8(..4) == 0 {
                         pop(&deque).into_iter().for_each(run);

@@ -31,7 +31,7 @@ pub(crate) struct SpinHistory {
     is_spinning: AtomicUsize,
     wake_up: Cost,
     /// A thread spins for this many times the cost of a wake-up.
-    wake_ups: u32,
+    spin_factor: u32,
 }
 
 impl SpinHistory {
@@ -43,7 +43,7 @@ impl SpinHistory {
             spins: Backoff::default(),
             is_spinning: AtomicUsize::new(0),
             wake_up: cost_of_wake_ups(),
-            wake_ups: if leaves_a_cpu { 2 } else { 1 },
+            spin_factor: if leaves_a_cpu { 2 } else { 1 },
         }
     }
 }
@@ -102,11 +102,11 @@ impl LockLatch {
         SpinHistory {
             spins,
             wake_up,
-            wake_ups,
+            spin_factor,
             ..
         }: &SpinHistory,
     ) -> bool {
-        let limit = wake_up.get() * *wake_ups;
+        let limit = wake_up.get() * *spin_factor;
         let start = Instant::now();
         loop {
             yield_now();

@@ -9,7 +9,7 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::{play, push_and_wait};
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
-use crate::deque::Answer;
+use crate::deque::Response;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
@@ -132,12 +132,12 @@ impl OnDemand {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
-            let is_new = matches!(self.deque.0.answer(), Answer::Exposed { .. });
+            let is_new = matches!(self.deque.0.respond(), Response::Exposed { .. });
             if is_new || self.offers_without_fence {
                 sleep.notify_job(true);
             }
         } else {
-            sleep.answer(self.deque.0.answer());
+            sleep.respond(self.deque.0.respond());
         }
     }
 

@@ -115,7 +115,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
             Some(on_demand) => on_demand.sleep(workers),
             None => {
                 let jobs = if setup.scans {
-                    Jobs::Public
+                    Jobs::Shared
                 } else {
                     Jobs::Notified
                 };
