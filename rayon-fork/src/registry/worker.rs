@@ -208,13 +208,15 @@ impl Worker {
         if !sleep.are_pushes_silent() {
             return None;
         }
-        if self
-            .history
-            .may_expose_again(sleep.fences().cost_of_heavy())
-        {
-            self.victims().find_map(|(_, it)| Self::steal_private(it))
+        // The worker's own deque is empty.
+        let stealers = self.registry.stealers.iter();
+        let mut victims = stealers.filter(|it| it.len() > 0).peekable();
+        victims.peek()?;
+        let cost = sleep.fences().cost_of_heavy();
+        if self.history.may_expose_again(cost) {
+            victims.find_map(Self::steal_private)
         } else {
-            self.victims().for_each(|(_, it)| it.request());
+            victims.for_each(JobStealer::request);
             None
         }
     }
