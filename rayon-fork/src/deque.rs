@@ -15,7 +15,9 @@ mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 pub(crate) use lazy::{JobDeque, JobStealer, NAME_PART, Place};
-pub(crate) use terms::{Response, TwoWords};
+// Only `demand` uses `Offer`.
+#[allow(unused_imports)]
+pub(crate) use terms::{Offer, Response, TwoWords};
 
 /// Repeats `attempt` as long as it returns `Steal::Retry`, because another thread interfered.
 #[inline]

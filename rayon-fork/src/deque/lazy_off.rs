@@ -1,7 +1,7 @@
 //! The counterpart of `lazy.rs` in a build whose jobs are all shared. The types here have the same
 //! names, and wrap crossbeam's deque.
 
-use super::terms::{Response, TwoWords};
+use super::terms::{Offer, Response, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
@@ -63,7 +63,10 @@ impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn give_back_if_large(&self) {}
 
     pub(crate) fn respond(&self) -> Response {
-        Response::HasShared
+        Response {
+            offer: Offer::NoNewJob,
+            is_unwanted: false,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -84,7 +84,7 @@ use crossbeam_utils::CachePadded;
 
 use self::ring::{MOST_SHARED, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
-use super::terms::{Response, TwoWords};
+use super::terms::{Offer, Response, TwoWords};
 use crate::sync::modelled::{
     AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
 };
@@ -550,11 +550,7 @@ impl<T: TwoWords> Deque<T> {
         let exposes_all = self.was_helped_lately();
         if public.count() > 0 && !exposes_all {
             self.count_unwanted(public.tail(head));
-            return if self.are_unwanted() {
-                Response::Unwanted
-            } else {
-                Response::HasShared
-            };
+            return self.response(Offer::NoNewJob);
         }
         loop {
             let (private, count) = (head - public.split(head), public.count());
@@ -569,15 +565,11 @@ impl<T: TwoWords> Deque<T> {
                 Ok(()) => {
                     // Otherwise a job was shared already, or there is no job.
                     let is_exposed = more > 0 && count == 0;
-                    return if !is_exposed {
-                        Response::HasShared
-                    } else if self.are_unwanted() {
-                        Response::Unwanted
-                    } else {
-                        Response::Exposed {
-                            is_only_job: private == 1,
-                        }
-                    };
+                    return self.response(match private {
+                        _ if !is_exposed => Offer::NoNewJob,
+                        1 => Offer::OnlyJob,
+                        _ => Offer::SomeJobs,
+                    });
                 }
                 Err(now) => public = now,
             }
@@ -607,14 +599,14 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Returns whether no thief came for [`UNTIL_UNWANTED`] shared jobs in a row. Then the count
-    /// begins again.
-    fn are_unwanted(&self) -> bool {
-        let are_unwanted = self.unwanted.get() >= UNTIL_UNWANTED;
-        if are_unwanted {
+    /// A response says that jobs are unwanted if no thief came for [`UNTIL_UNWANTED`] shared jobs in
+    /// a row. Then the count begins again.
+    fn response(&self, offer: Offer) -> Response {
+        let is_unwanted = self.unwanted.get() >= UNTIL_UNWANTED;
+        if is_unwanted {
             self.unwanted.set(0);
         }
-        are_unwanted
+        Response { offer, is_unwanted }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -14,16 +14,22 @@ pub(crate) trait TwoWords {
     unsafe fn from_words(words: [*mut (); 2]) -> Self;
 }
 
+/// How an owner responded to a steal request.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Response {
-    /// There was no shared job, and now there is one.
-    Exposed {
-        /// Whether the deque has no other job.
-        is_only_job: bool,
-    },
-    /// There is a shared job, or a thief has just taken one or is about to expose one.
-    HasShared,
-    /// There is a shared job, and no thief came for the shared jobs before it.
-    Unwanted,
+pub(crate) struct Response {
+    pub(crate) offer: Offer,
+    /// Whether no thief came for the last shared jobs.
+    pub(crate) is_unwanted: bool,
+}
+
+#[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// There was no shared job, and now the deque's only job is shared.
+    OnlyJob,
+    /// There was no shared job, and now one of the deque's jobs is shared, or more.
+    SomeJobs,
+    /// There was a shared job already, or a thief has just taken one or is about to expose one.
+    NoNewJob,
 }

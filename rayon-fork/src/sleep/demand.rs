@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Sleep;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
-use crate::deque::Response;
+use crate::deque::{Offer, Response};
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
@@ -213,25 +213,24 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Call this when the calling worker has pushed a job, and a request is set. `response` is the
     /// response of the worker's deque.
     pub(crate) fn respond(&self, response: Response) {
-        let is_exposed = matches!(response, Response::Exposed { .. });
-        if is_exposed || self.somebody_sleeps() {
+        if response.offer != Offer::NoNewJob || self.somebody_sleeps() {
             self.job_offered(self.is_left_to_searchers(response));
         }
         // The request of a worker that searches is cleared, too: that worker may have no CPU. When
         // it searches again, it sets the request again.
-        if response == Response::Unwanted && !self.somebody_sleeps() {
+        if response.is_unwanted && !self.somebody_sleeps() {
             self.clear_request();
         }
     }
 
     /// Returns whether a job need not wake a sleeper if a worker searches.
     fn is_left_to_searchers(&self, response: Response) -> bool {
-        match response {
-            Response::Exposed { is_only_job: true } => true,
-            // In an oversubscribed pool, the workers that search may have no CPU. Elsewhere they
-            // come for the other jobs sooner than a woken worker would.
-            Response::Exposed { .. } | Response::HasShared => !self.request.is_oversubscribed,
-            Response::Unwanted => false,
+        // In an oversubscribed pool, the workers that search may have no CPU. Elsewhere they come
+        // for the other jobs sooner than a woken worker would.
+        match response.offer {
+            Offer::OnlyJob => true,
+            Offer::SomeJobs => !self.request.is_oversubscribed,
+            Offer::NoNewJob => !self.request.is_oversubscribed && !response.is_unwanted,
         }
     }
 
@@ -297,14 +296,14 @@ mod tests {
                 ..StealRequest::new(Jobs::Private, Fences::full())
             };
             let sleep = Sleep::<Selected>::with_request(2, request);
-            assert!(sleep.is_left_to_searchers(Response::Exposed { is_only_job: true }));
-            assert!(!sleep.is_left_to_searchers(Response::Unwanted));
-            for further in [
-                Response::Exposed { is_only_job: false },
-                Response::HasShared,
-            ] {
-                assert_eq!(sleep.is_left_to_searchers(further), !is_oversubscribed);
+            let is_left =
+                |offer, is_unwanted| sleep.is_left_to_searchers(Response { offer, is_unwanted });
+            for is_unwanted in [false, true] {
+                assert!(is_left(Offer::OnlyJob, is_unwanted));
+                assert_eq!(is_left(Offer::SomeJobs, is_unwanted), !is_oversubscribed);
             }
+            assert_eq!(is_left(Offer::NoNewJob, false), !is_oversubscribed);
+            assert!(!is_left(Offer::NoNewJob, true));
         }
     }
 }

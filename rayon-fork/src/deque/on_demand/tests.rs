@@ -9,13 +9,20 @@ use super::numbered::Numbered;
 use super::{
     Deque, EMPTY_UNTIL_SMALL, Fences, RESPONSES_AFTER_HELP, Steal, Stealer, UNTIL_UNWANTED,
 };
-use crate::deque::Response;
+use crate::deque::{Offer, Response};
 
 fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
 /// Returns a deque with room for one job, whose indices soon wrap around in the word `public`.
+fn wanted(offer: Offer) -> Response {
+    Response {
+        offer,
+        is_unwanted: false,
+    }
+}
+
 fn small(fences: Fences) -> Deque<Numbered> {
     Deque::starting_at((1 << 40) - 5, 1, fences)
 }
@@ -56,11 +63,14 @@ fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
         deque.push(Numbered(job));
         assert_eq!(
             (deque.respond(), steal(&stealer)),
-            (Response::HasShared, Some(job - 1))
+            (wanted(Offer::NoNewJob), Some(job - 1))
         );
     });
     deque.push(Numbered(99));
-    assert_eq!((deque.respond(), stealer.len()), (Response::HasShared, 2));
+    assert_eq!(
+        (deque.respond(), stealer.len()),
+        (wanted(Offer::NoNewJob), 2)
+    );
     assert_eq!(
         [0; 2].map(|_| steal(&stealer)),
         [Some(RESPONSES_AFTER_HELP as usize), None]
@@ -73,7 +83,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
     assert!(!deque.try_take_back(first), "another job is newer");
     assert!(deque.try_take_back(second));
-    assert_eq!(deque.respond(), Response::Exposed { is_only_job: true });
+    assert_eq!(deque.respond(), wanted(Offer::OnlyJob));
     assert!(!deque.try_take_back(first), "the job is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
     assert!(!deque.try_take_back(first), "a thief took the job");
@@ -89,19 +99,19 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
         deque.push(Numbered(0));
         deque.respond()
     };
-    assert_eq!(push(), Response::Exposed { is_only_job: true });
+    assert_eq!(push(), wanted(Offer::OnlyJob));
     let responses_until_unwanted = || {
-        (1..1000).find(|_| match push() {
-            Response::HasShared => false,
-            Response::Unwanted => true,
-            Response::Exposed { .. } => panic!("a job was shared already"),
+        (1..1000).find(|_| {
+            let response = push();
+            assert_eq!(response.offer, Offer::NoNewJob);
+            response.is_unwanted
         })
     };
     assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
     assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(push(), Response::HasShared);
+    assert_eq!(push(), wanted(Offer::NoNewJob));
     assert!(steal(&stealer).is_some());
-    assert_eq!(deque.respond(), Response::Exposed { is_only_job: false });
+    assert_eq!(deque.respond(), wanted(Offer::SomeJobs));
     assert_eq!(
         responses_until_unwanted(),
         Some(UNTIL_UNWANTED),
@@ -117,19 +127,17 @@ fn a_job_that_the_owner_takes_back_each_time_is_unwanted_until_a_thief_takes_one
         deque.push(Numbered(0));
         deque.respond()
     };
-    let exposed = Response::Exposed { is_only_job: true };
     let pushes_until_unwanted = || {
         (1..1000).find(|_| {
             let response = push();
-            assert!(response == exposed || response == Response::Unwanted);
-            assert!(stealer.has_shared(), "the job is shared in both cases");
+            assert_eq!(response.offer, Offer::OnlyJob);
             pop(&deque).unwrap();
-            response == Response::Unwanted
+            response.is_unwanted
         })
     };
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(push(), exposed);
+    assert_eq!(push(), wanted(Offer::OnlyJob));
     assert!(steal(&stealer).is_some() && pop(&deque).is_none());
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
 }
@@ -169,10 +177,10 @@ fn random_steps_do_what_a_sequential_deque_does() {
                     };
                     let is_new = public == 0 && exposed > 0;
                     let only = is_new.then_some(jobs.len() == 1);
-                    let told = match deque.respond() {
-                        Response::Exposed { is_only_job } => Some(is_only_job),
-                        Response::HasShared => None,
-                        Response::Unwanted => only,
+                    let told = match deque.respond().offer {
+                        Offer::OnlyJob => Some(true),
+                        Offer::SomeJobs => Some(false),
+                        Offer::NoNewJob => None,
                     };
                     assert_eq!(told, only, "{context}");
                     public = if is_new || exposes_all {
@@ -254,7 +262,7 @@ fn an_owner_about_to_block_gives_all_rings_back_but_the_first() {
         (0..1000).for_each(|job| {
             deque.push(Numbered(job));
         });
-        assert!(matches!(deque.respond(), Response::Exposed { .. }));
+        assert_ne!(deque.respond().offer, Offer::NoNewJob);
         assert!((0..10).all(|job| steal(&stealer) == Some(job)));
         deque.give_back();
         assert!(slots(&deque) > 1000, "jobs are left in round {round}");

@@ -9,7 +9,7 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::{play, push_and_wait};
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
-use crate::deque::Response;
+use crate::deque::Offer;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
@@ -132,7 +132,7 @@ impl OnDemand {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
-            let is_new = matches!(self.deque.0.respond(), Response::Exposed { .. });
+            let is_new = self.deque.0.respond().offer != Offer::NoNewJob;
             if is_new || self.offers_without_fence {
                 sleep.notify_job(true);
             }
