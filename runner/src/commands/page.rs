@@ -58,12 +58,17 @@ pub(super) fn below(
     format!("\n{facts}to repeat it{place}: {command}\n")
 }
 
-/// The command that repeats a sweep, without its options `--output` and `--format`.
+/// The command that repeats a sweep, without its options `--output` and `--format`. The arguments
+/// after `--` belong to the user's program and stay.
 fn command(arguments: &[String]) -> String {
     let mut words = Vec::new();
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.split('=').next() {
+            Some("--") => {
+                words.push(argument.clone());
+                words.extend(arguments.by_ref().map(|it| quoted(it)));
+            }
             Some("--output" | "--format") if argument.contains('=') => {}
             Some("--output" | "--format") => _ = arguments.next(),
             _ => words.push(quoted(argument)),
@@ -200,5 +205,15 @@ mod tests {
             "{facts}"
         );
         assert!(command.contains("mine=path:"), "{command}");
+    }
+
+    #[test]
+    fn the_command_keeps_the_arguments_of_the_users_program_as_they_are() {
+        let typed = "compare a b --program ../it --output x --format=json -- --output y --format=z";
+        let typed: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+        assert_eq!(
+            command(&typed),
+            "cargo runner compare a b --program ../it -- --output y --format=z"
+        );
     }
 }
