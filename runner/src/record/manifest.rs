@@ -12,7 +12,7 @@ use crate::plan::{self, Shard, SweepRequest};
 use crate::record::Record;
 use crate::record::check_schema;
 use crate::stop::Stop;
-use crate::system::digest::Id;
+use crate::system::digest::{self, Id};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +34,10 @@ pub(crate) struct Manifest {
     /// the choice to `--branches`. Left out if it did not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
+    /// SHA-256 of the arguments of a user's program, as typed, since `asked` has only the names of
+    /// files in them. Left out without such a program, and missing in older sweeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_sha256: Option<String>,
     /// Name of the baseline's A/A control, if the control runs.
     pub twin: Option<String>,
     /// The shard that this sweep runs; left out if the sweep runs the whole plan.
@@ -234,6 +238,11 @@ pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) 
     };
     let time = humantime::format_rfc3339_seconds(created_at).to_string();
     format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
+}
+
+/// Returns the digest of the arguments of a user's program, as typed.
+pub(crate) fn arguments_sha256(typed: &[String]) -> String {
+    digest::of_bytes(serde_json::json!(typed).to_string().as_bytes())
 }
 
 /// Returns the identity that each branch has in its configurations: a hash of its binaries, or its

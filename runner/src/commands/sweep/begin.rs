@@ -15,7 +15,9 @@ use crate::options::meaning::{asked, builds};
 use crate::options::{Project, Selection};
 use crate::plan::{self, Plan, SETTLE, SweepRequest, machines};
 use crate::record::Ending;
-use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
+use crate::record::manifest::{
+    Manifest, MeasuredBranch, Toolchain, arguments_sha256, identities, sweep_name,
+};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::run::builds;
 use crate::stop::Stop;
@@ -237,6 +239,7 @@ pub(super) fn begin(
             .map(|argument| project.checkout.shown_argument(&argument, &here))
             .collect(),
         is_ad_hoc: command.config.is_some(),
+        arguments_sha256: (command.program.as_ref()).map(|it| arguments_sha256(&it.arguments)),
         twin: asked.twin_name(),
         asked,
         branches: measured,

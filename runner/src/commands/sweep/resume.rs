@@ -2,6 +2,7 @@
 //! changed.
 
 use anyhow::{Result, bail};
+use protocol::WholeProgram;
 
 use super::begin::{BuiltSet, SweepArgs, SweepCommand, SweepRun, build_all, warnings};
 use crate::build::package;
@@ -12,7 +13,7 @@ use crate::options::Project;
 use crate::options::meaning::without_folders;
 use crate::plan;
 use crate::plan::machines;
-use crate::record::manifest::{Manifest, MeasuredBranch, identities};
+use crate::record::manifest::{Manifest, MeasuredBranch, arguments_sha256, identities};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 
@@ -35,18 +36,7 @@ pub(super) fn resume(
         };
         let found = package::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
         let shown = without_folders(project, found.clone())?;
-        if shown != *program {
-            bail!(Stop::BadInput(format!(
-                "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
-                manifest.name,
-                program.binary,
-                program.package,
-                program.arguments,
-                shown.binary,
-                shown.package,
-                shown.arguments
-            )));
-        }
+        check_program(&manifest, program, &shown, &typed.arguments)?;
         catalogue::list_user(found);
     }
     if !manifest.shards.is_empty() {
@@ -126,6 +116,37 @@ pub(super) fn resume(
     })
 }
 
+/// Refuses another program than the one that a sweep compares, and other arguments. The digest of
+/// the typed arguments differs also where only the folder of a file differs, which results leave out.
+fn check_program(
+    manifest: &Manifest,
+    program: &WholeProgram,
+    shown: &WholeProgram,
+    typed: &[String],
+) -> Result<()> {
+    if shown != program {
+        bail!(Stop::BadInput(format!(
+            "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
+            manifest.name,
+            program.binary,
+            program.package,
+            program.arguments,
+            shown.binary,
+            shown.package,
+            shown.arguments
+        )));
+    }
+    let begun = manifest.arguments_sha256.as_ref();
+    if begun.is_some_and(|begun| *begun != arguments_sha256(typed)) {
+        bail!(Stop::BadInput(format!(
+            "{} was begun with other arguments after `--`, such as files of another folder; results have only the names \
+             of files: {:?}; type the arguments with which it was begun, or begin another sweep",
+            manifest.name, program.arguments
+        )));
+    }
+    Ok(())
+}
+
 fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
     let mut changes = Vec::new();
     for branch in now {
@@ -157,4 +178,47 @@ fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
         }
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_programs_sweep_is_not_resumed_with_a_file_of_the_same_name_in_another_folder() {
+        let program = |argument: &str| {
+            let text = str::to_owned;
+            WholeProgram::of_user(
+                text("it"),
+                text("it"),
+                text("it"),
+                "it".into(),
+                vec![text(argument)],
+            )
+        };
+        let (begun, shown) = (["/a/data.csv".to_owned()], program("data.csv"));
+        let manifest = Manifest {
+            name: "2026-01-01".to_owned(),
+            arguments_sha256: Some(arguments_sha256(&begun)),
+            ..Manifest::default()
+        };
+        let check = |manifest, typed: &str| {
+            check_program(manifest, &shown, &shown, &[typed.to_owned()])
+                .map_err(|error| error.to_string())
+        };
+        check(&manifest, "/a/data.csv").unwrap();
+        let message = check(&manifest, "/b/data.csv").unwrap_err();
+        assert!(
+            message.starts_with("2026-01-01 was begun with other arguments"),
+            "{message}"
+        );
+        let other = program("other.csv");
+        check_program(&manifest, &shown, &other, &begun).unwrap_err();
+        // Manifests of earlier runners have no digest.
+        let older = Manifest {
+            arguments_sha256: None,
+            ..manifest.clone()
+        };
+        check(&older, "/b/data.csv").unwrap();
+    }
 }
