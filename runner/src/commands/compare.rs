@@ -25,7 +25,7 @@ pub(crate) struct CompareArgs {
     /// with the arguments after `--`
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
-                                "points", "instrument", "placement"])]
+                                "box", "instrument", "placement"])]
     program: Option<PathBuf>,
     /// The binary of that package, if it has several
     #[arg(

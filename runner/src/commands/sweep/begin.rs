@@ -36,7 +36,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
-                                "instrument", "shard", "machine", "points"])]
+                                "instrument", "shard", "machine", "box"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
