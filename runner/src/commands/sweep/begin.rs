@@ -66,7 +66,7 @@ pub(crate) struct SweepCommand {
     pub(crate) command: &'static str,
     pub(crate) config: Option<Config>,
     /// Whether the text for a pull request is printed around the table, in the formats `table` and
-    /// `markdown`.
+    /// `md`.
     pub(crate) has_page: bool,
     /// Whether the same command line, without `--resume`, continues the sweep after an
     /// interruption.
