@@ -104,9 +104,7 @@ pub(crate) fn host_line(host: &Value, asked: &SweepRequest) -> String {
 
 fn version(branch: &MeasuredBranch) -> String {
     let name = &branch.name;
-    let Some(receipt) = &branch.receipt else {
-        return format!("`{name}`: {}, which could not be built", branch.source);
-    };
+    let receipt = &branch.receipt;
     let tree = match (&branch.source, &receipt.commit.commit) {
         // The Git address already names the commit.
         (Source::Git { .. }, _) | (_, None) => String::new(),
@@ -155,7 +153,7 @@ mod tests {
             baseline: name == "master",
             hypothesis: String::new(),
             claims: Vec::new(),
-            receipt: Some(Provenance {
+            receipt: Provenance {
                 version: "1.13.0".to_owned(),
                 commit: Commit {
                     commit: Some("0123456789ab".to_owned()),
@@ -163,7 +161,7 @@ mod tests {
                 },
                 tree_sha256: Some("fedcba9876543210".repeat(4)),
                 ..Provenance::default()
-            }),
+            },
             build_error: None,
         }
     }

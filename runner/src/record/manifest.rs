@@ -79,8 +79,10 @@ pub(crate) struct MeasuredBranch {
     /// The branch's pre-registered hypotheses; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    pub receipt: Option<Provenance>,
-    pub build_error: Option<String>,
+    pub receipt: Provenance,
+    /// Older sweeps have this field, always as null: no sweep begins without all of its binaries.
+    #[serde(default, skip_serializing)]
+    pub build_error: Option<()>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,19 +247,24 @@ pub(crate) fn arguments_sha256(typed: &[String]) -> String {
     digest::of_bytes(serde_json::json!(typed).to_string().as_bytes())
 }
 
-/// Returns the identity that each branch has in its configurations: a hash of its binaries, or its
-/// source if the build failed.
+/// Returns the identity that each branch has in its configurations: a hash of its binaries.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
-    let identity = |branch: &MeasuredBranch| match &branch.receipt {
-        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
-        Some(receipt) => Id::of(&(&receipt.binary_sha256, &receipt.layouts_sha256)).to_string(),
-        None => format!("unbuilt: {}", branch.source),
+    let identity = |Provenance {
+                        binary_sha256,
+                        layouts_sha256,
+                        ..
+                    }: &Provenance| {
+        if layouts_sha256.is_empty() {
+            binary_sha256.clone()
+        } else {
+            Id::of(&(binary_sha256, layouts_sha256)).to_string()
+        }
     };
     builds
         .into_iter()
-        .map(|branch| (branch.name.clone(), identity(branch)))
+        .map(|branch| (branch.name.clone(), identity(&branch.receipt)))
         .collect()
 }
 

@@ -139,7 +139,7 @@ pub(super) fn build_all(
         baseline: branch.baseline,
         hypothesis: branch.hypothesis.clone(),
         claims: branch.claims.clone(),
-        receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+        receipt: built[&branch.name].receipt.clone(),
         build_error: None,
     };
     let branches = branches.iter().map(measured).collect();

@@ -69,10 +69,8 @@ pub(super) fn resume(
         warnings(&Host::default())
     };
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began is not built again.
     let branches: Vec<Branch> = manifest
         .builds()
-        .filter(|branch| branch.receipt.is_some())
         .map(|branch| Branch {
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
@@ -151,12 +149,10 @@ fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
     let mut changes = Vec::new();
     for branch in now {
         let name = &branch.name;
-        let before = manifest
-            .branch(name)
-            .and_then(|branch| branch.receipt.as_ref());
-        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else {
+        let Some(before) = manifest.branch(name).map(|it| &it.receipt) else {
             continue;
         };
+        let after = &branch.receipt;
         if before.binary_sha256 != after.binary_sha256
             || before.layouts_sha256 != after.layouts_sha256
         {
