@@ -119,10 +119,6 @@ pub(crate) struct Toolchain {
     pub profile: String,
     /// Environment variables that change code generation, with their values.
     pub flags: BTreeMap<String, String>,
-    /// The settings of Cargo's configuration files that change code, by file. Only older sweeps
-    /// have this field.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub cargo_config: BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
     pub lock_sha256: String,
 }
