@@ -158,16 +158,17 @@ impl Checkout {
     }
 }
 
-/// Whether an absolute path begins at the slash `start` of an argument: at its start, after `=`, in a
-/// list, after a short option such as `-I`, or in an address `file://`.
+/// Whether an absolute path begins at the slash `start` of an argument: at its start, after `=` or a
+/// similar mark, after a short option such as `-I`, or in an address `file://`.
 fn is_absolute_from(argument: &str, start: usize) -> bool {
     let (before, rest) = argument.split_at(start);
     let is_short_option = || {
         let mut option = before.strip_prefix('-').unwrap_or_default().chars();
         option.next().is_some_and(char::is_alphanumeric) && option.next().is_none()
     };
+    let is_mark = |c: char| c.is_whitespace() || "=,;@\"'([{<>|&".contains(c);
     before.is_empty()
-        || before.ends_with(['=', ','])
+        || before.ends_with(is_mark)
         || before.ends_with("://")
         || (before.ends_with(':') && !rest.starts_with("//"))
         || is_short_option()
@@ -244,6 +245,9 @@ mod tests {
             ),
             ("/home/me/bin:/usr/bin", "bin:bin"),
             ("file:///home/me/secret/a.csv", "file://a.csv"),
+            ("@/home/me/secret/options", "@options"),
+            ("sort '/home/me/secret/a.csv'", "sort 'a.csv'"),
+            ("a/*/b", "a/*/b"),
             ("https://a.org/b/c?d=e", "https://a.org/b/c?d=e"),
             ("a/b=1", "a/b=1"),
             ("mine=path:/home/me/rayon-core", "mine=path:../rayon-core"),
