@@ -6,7 +6,6 @@ analysis finds it.
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 import tempfile
@@ -185,19 +184,14 @@ def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     )
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".zst": lambda lines: zstd.compress(
-        lines, options={zstd.CompressionParameter.checksum_flag: 1}
-    ),
-    ".gz": gzip.compress,
-}
-"""Functions that compress the records of a finished sweep like the current runner and an older runner, by file ending."""
+def compressed(lines: bytes) -> bytes:
+    return zstd.compress(lines, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
-def pack(folder: Path, ending: str = ".zst") -> Path:
+def pack(folder: Path) -> Path:
     """Compress the records of a sweep, as the runner does when the sweep ends; returns the compressed file."""
-    plain, packed = folder / "trials.jsonl", folder / f"trials.jsonl{ending}"
-    packed.write_bytes(PACKERS[ending](plain.read_bytes()))
+    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.zst"
+    packed.write_bytes(compressed(plain.read_bytes()))
     plain.unlink()
     return packed
 

@@ -13,7 +13,7 @@ use tar::{Archive, Builder, EntryType, Header};
 
 use crate::config::checkout::Commit;
 use crate::record::check_schema;
-use crate::record::trials_file::{self, PACKED, PACKED_BEFORE};
+use crate::record::trials_file::{self, PACKED};
 use crate::stop::Stop;
 use crate::system::whole_file;
 
@@ -23,12 +23,7 @@ const RECORD: &str = "record.json";
 
 const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
 
-/// Files of a sweep. The sweep's records are in one of the last two files.
-const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
-
-/// Name of the file of checksums in bundles before 2026-12. `unpack` ignores this file, because the
-/// compressed data has its own checksum.
-const SUMS: &str = "SHA256SUMS";
+const OF_SWEEP: [&str; 3] = ["manifest.json", "host.json", PACKED];
 
 /// Limit of the unpacked size in bytes, far above that of one host's results.
 const MOST_BYTES: u64 = 1 << 28;
@@ -205,9 +200,6 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
         }
         if number >= MOST_FILES {
             bail!(refused(format!("it has more than {MOST_FILES} files")));
-        }
-        if path == Path::new(SUMS) {
-            continue;
         }
         if !is_known(&path) {
             bail!(refused(format!(
@@ -408,6 +400,7 @@ mod tests {
             "hosts/.hidden/record.json",
             "hosts/a b/record.json",
             "results/FINDINGS.md",
+            "sweeps/a/trials.jsonl",
         ] {
             let error = refused(&[(path, EntryType::Regular, "")]);
             assert!(
@@ -417,9 +410,13 @@ mod tests {
         }
         let error = refused(&[(own.0, EntryType::Symlink, "")]);
         assert!(error.contains("is a link or no file"), "{error}");
+        let many: Vec<String> = (0..=MOST_FILES)
+            .map(|number| format!("sweeps/{number}/host.json"))
+            .collect();
+        let many = many.iter().map(|path| (path.as_str(), own.1, ""));
         for (entries, expected) in [
             (vec![own, own], "is there twice"),
-            (vec![("SHA256SUMS", own.1, ""); MOST_FILES + 1], "more than"),
+            (many.collect(), "more than"),
             (vec![(own.0, own.1, "{}")], ": hosts/1a2b3c/record.json: "),
             (
                 vec![("sweeps/a/host.json", own.1, "")],

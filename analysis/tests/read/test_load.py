@@ -137,20 +137,19 @@ def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
         read_sweep(folder)
 
 
-@pytest.mark.parametrize("ending", synthetic.PACKERS)
 def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(
-    folder: Path, ending: str
+    folder: Path,
 ) -> None:
     change_line(folder, 3, lambda record: record.update(placement="pinned"))
     plain, lines = parse(file_of(folder)), (folder / "trials.jsonl").read_bytes()
-    file = synthetic.pack(folder, ending)
+    file = synthetic.pack(folder)
     packed = parse(file_of(folder))
     assert file_of(folder) == file
     for name in Records.frames():
         assert getattr(packed, name).collect().equals(getattr(plain, name).collect())
-    file.write_bytes(synthetic.PACKERS[ending](lines.replace(b"pinned", b"spread")))
+    file.write_bytes(synthetic.compressed(lines.replace(b"pinned", b"spread")))
     with pytest.raises(
-        InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `\"spread\"`"
+        InputError, match=r"trials\.jsonl\.zst:3: field `placement` is `\"spread\"`"
     ):
         read_sweep(folder)
 
@@ -164,18 +163,17 @@ def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_i
     assert read_sweep(folder).trials.collect().height == len(text.splitlines()) - 1
 
 
-@pytest.mark.parametrize("ending", synthetic.PACKERS)
 @pytest.mark.parametrize(
     "harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"]
 )
 def test_a_damaged_compressed_file_is_refused_with_the_remedy(
-    folder: Path, ending: str, harm: Callable[[bytes], bytes]
+    folder: Path, harm: Callable[[bytes], bytes]
 ) -> None:
-    file = synthetic.pack(folder, ending)
+    file = synthetic.pack(folder)
     file.write_bytes(harm(file.read_bytes()))
     with pytest.raises(
         InputError,
-        match=rf"trials\.jsonl\{ending}: cannot be read after line .*; restore it from a copy",
+        match=r"trials\.jsonl\.zst: cannot be read after line .*; restore it from a copy",
     ):
         read_sweep(folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
-from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.stats.claims import (
     FALSIFIED,
     HELD,
@@ -184,6 +185,19 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
     }
     with pytest.raises(InputError, match="a hypothesis names the host's `cpus`, which is unknown"):
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
+
+
+def test_ranges_of_threads_are_accepted_and_refused_as_the_runner_does_it() -> None:
+    # The runner is tested with the same file.
+    file = CHECKOUT / "runner" / "src" / "config" / "claim_threads.json"
+    texts = json.loads(file.read_text(encoding="utf-8"))
+    has = {"cpus": 64, "cores": 32}
+    for text in texts["read"]:
+        first, last = thread_range(text, has, "")
+        assert 1 <= first <= last, text
+    for text in texts["refused"]:
+        with pytest.raises(InputError, match="is not a range of threads"):
+            thread_range(text, has, "")
 
 
 def test_behind_a_claim_every_workload_has_a_result_of_its_own() -> None:

@@ -69,14 +69,7 @@ impl Subprocesses {
 
 impl RunTrial for Subprocesses {
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit> {
-        let Some(binary) = self
-            .binaries
-            .get(branch)
-            .and_then(|binaries| binaries.get(layout))
-        else {
-            let reason = "the branch could not be built; see the manifest";
-            return Some(not_started(Ending::BuildFailed, reason.to_owned()));
-        };
+        let binary = &self.binaries[branch][layout];
         let mut ended = ask(binary, request, self.limit)?;
         if let Err(failure) = &mut ended.result {
             failure.reason = self.checkout.without_folders(&failure.reason);

@@ -148,7 +148,6 @@ impl<'a> Builder<'a> {
                 .trim_end()
                 .to_owned(),
             flags,
-            cargo_config: BTreeMap::new(),
             lock_sha256: digest::of_bytes(self.recipe.lock()?.as_bytes()),
         })
     }

@@ -25,7 +25,7 @@ pub(crate) struct CompareArgs {
     /// with the arguments after `--`
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
-                                "points", "instrument", "placement"])]
+                                "box", "instrument", "placement"])]
     program: Option<PathBuf>,
     /// The binary of that package, if it has several
     #[arg(
@@ -44,7 +44,7 @@ pub(crate) struct CompareArgs {
 
 pub(crate) const HELP: &str = "\
 Examples:
-  cargo runner compare master mine=path:../rayon/rayon-core --workloads ticks,quicksort --format markdown > comment.md
+  cargo runner compare master mine=path:../rayon/rayon-core --workloads ticks,quicksort --format md > comment.md
       a working tree of rayon-core, named `mine`, against the published one, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
       the same on 64 simulated cores; also names the command that lists the source lines at which threads wait

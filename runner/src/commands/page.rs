@@ -58,12 +58,17 @@ pub(super) fn below(
     format!("\n{facts}to repeat it{place}: {command}\n")
 }
 
-/// The command that repeats a sweep, without its options `--output` and `--format`.
+/// The command that repeats a sweep, without its options `--output` and `--format`. The arguments
+/// after `--` belong to the user's program and stay.
 fn command(arguments: &[String]) -> String {
     let mut words = Vec::new();
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.split('=').next() {
+            Some("--") => {
+                words.push(argument.clone());
+                words.extend(arguments.by_ref().map(|it| quoted(it)));
+            }
             Some("--output" | "--format") if argument.contains('=') => {}
             Some("--output" | "--format") => _ = arguments.next(),
             _ => words.push(quoted(argument)),
@@ -99,9 +104,7 @@ pub(crate) fn host_line(host: &Value, asked: &SweepRequest) -> String {
 
 fn version(branch: &MeasuredBranch) -> String {
     let name = &branch.name;
-    let Some(receipt) = &branch.receipt else {
-        return format!("`{name}`: {}, which could not be built", branch.source);
-    };
+    let receipt = &branch.receipt;
     let tree = match (&branch.source, &receipt.commit.commit) {
         // The Git address already names the commit.
         (Source::Git { .. }, _) | (_, None) => String::new(),
@@ -150,7 +153,7 @@ mod tests {
             baseline: name == "master",
             hypothesis: String::new(),
             claims: Vec::new(),
-            receipt: Some(Provenance {
+            receipt: Provenance {
                 version: "1.13.0".to_owned(),
                 commit: Commit {
                     commit: Some("0123456789ab".to_owned()),
@@ -158,7 +161,7 @@ mod tests {
                 },
                 tree_sha256: Some("fedcba9876543210".repeat(4)),
                 ..Provenance::default()
-            }),
+            },
             build_error: None,
         }
     }
@@ -200,5 +203,15 @@ mod tests {
             "{facts}"
         );
         assert!(command.contains("mine=path:"), "{command}");
+    }
+
+    #[test]
+    fn the_command_keeps_the_arguments_of_the_users_program_as_they_are() {
+        let typed = "compare a b --program ../it --output x --format=json -- --output y --format=z";
+        let typed: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+        assert_eq!(
+            command(&typed),
+            "cargo runner compare a b --program ../it -- --output y --format=z"
+        );
     }
 }

@@ -28,8 +28,9 @@ type IsGiven = fn(&SweepArgs) -> bool;
 
 /// Options of `sweep` that this command sets itself, or that have no meaning for this command. The
 /// function of each option says whether the option is given.
-pub(crate) const REFUSED: [(&str, IsGiven); 7] = [
+pub(crate) const REFUSED: [(&str, IsGiven); 8] = [
     ("machine", |it| it.selection.machine.is_some()),
+    ("box", |it| it.selection.points.is_some()),
     ("placement", |it| {
         it.selection.definition.placement.is_some()
     }),

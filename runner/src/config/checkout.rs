@@ -85,8 +85,8 @@ impl Checkout {
     }
 
     /// Returns an argument, typed in the folder `here`, in the form for results:
-    /// `--input=/home/me/map.tsp` becomes `--input=map.tsp`. Paths of branches start from the checkout,
-    /// where the command can be repeated.
+    /// `--input=/home/me/map.tsp` becomes `--input=map.tsp`, and `-I/home/me` becomes `-Ime`. Paths of
+    /// branches start from the checkout, where the command can be repeated.
     pub(crate) fn shown_argument(&self, argument: &str, here: &Path) -> String {
         // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
         for kind in ["path:", "git:"] {
@@ -103,15 +103,17 @@ impl Checkout {
                 };
             }
         }
-        let (option, value) = match argument.split_once('=') {
-            Some((option, value)) if option.starts_with("--") => (format!("{option}="), value),
-            _ => (String::new(), argument),
-        };
-        let path = Path::new(value);
-        if path.is_relative() {
-            return argument.to_owned();
+        let mut shown = argument.to_owned();
+        let mut end = argument.len();
+        // From the last path to the first, since each ends where the next one begins.
+        for (start, _) in argument.rmatch_indices('/') {
+            if is_absolute_from(argument, start) {
+                let path = self.shown_without_folders(Path::new(&argument[start..end]));
+                shown.replace_range(start..end, &path);
+                end = start;
+            }
         }
-        format!("{option}{}", self.shown_without_folders(path))
+        shown
     }
 
     /// Removes the checkout's path from a text, so that records do not depend on it.
@@ -154,6 +156,22 @@ impl Checkout {
     pub(crate) fn commit(&self) -> Commit {
         commit_of(&self.root)
     }
+}
+
+/// Whether an absolute path begins at the slash `start` of an argument: at its start, after `=` or a
+/// similar mark, after a short option such as `-I`, or in an address `file://`.
+fn is_absolute_from(argument: &str, start: usize) -> bool {
+    let (before, rest) = argument.split_at(start);
+    let is_short_option = || {
+        let mut option = before.strip_prefix('-').unwrap_or_default().chars();
+        option.next().is_some_and(char::is_alphanumeric) && option.next().is_none()
+    };
+    let is_mark = |c: char| c.is_whitespace() || "=,;@\"'([{<>|&".contains(c);
+    before.is_empty()
+        || before.ends_with(is_mark)
+        || before.ends_with("://")
+        || (before.ends_with(':') && !rest.starts_with("//"))
+        || is_short_option()
 }
 
 pub(crate) fn commit_of(folder: &Path) -> Commit {
@@ -217,6 +235,21 @@ mod tests {
             ("--input=/home/me/secret/a.tsp", "--input=a.tsp"),
             ("maps/a.tsp", "maps/a.tsp"),
             ("--threads=1,2", "--threads=1,2"),
+            ("data=/home/me/secret/a.csv", "data=a.csv"),
+            ("-I/home/me/secret", "-Isecret"),
+            ("-o=/home/me/lab/maps/a.tsp", "-o=maps/a.tsp"),
+            ("--set=data=/home/me/secret/a.csv", "--set=data=a.csv"),
+            (
+                "--in=/home/me/lab/maps/a,/home/me/secret/b",
+                "--in=maps/a,b",
+            ),
+            ("/home/me/bin:/usr/bin", "bin:bin"),
+            ("file:///home/me/secret/a.csv", "file://a.csv"),
+            ("@/home/me/secret/options", "@options"),
+            ("sort '/home/me/secret/a.csv'", "sort 'a.csv'"),
+            ("a/*/b", "a/*/b"),
+            ("https://a.org/b/c?d=e", "https://a.org/b/c?d=e"),
+            ("a/b=1", "a/b=1"),
             ("mine=path:/home/me/rayon-core", "mine=path:../rayon-core"),
             ("path:../../rayon", "path:runner/../../rayon"),
             ("git:/home/me/rayon#main", "git:../rayon#main"),

@@ -30,7 +30,7 @@ pub(crate) fn asked(
         twin: selection.no_twin.then_some(false),
         ..selection.definition.clone()
     };
-    let meant = typed.over(row.clone());
+    let meant = typed.clone().over(row.clone());
     let loads = loads(project, selection, &row, &meant)?;
     let branches = branches(project, elsewhere, &meant, &loads)?;
     let baseline = branches.iter().find(|branch| branch.baseline);
@@ -44,7 +44,7 @@ pub(crate) fn asked(
         .instrument
         .map(|trials| instrument(trials, &branches, &loads))
         .transpose()?;
-    let trials = meant.trials.context(CHECKED)?;
+    let (trials, layouts) = trials_and_layouts(&typed, &row)?;
     let mut whole = loads.iter().filter_map(|it| catalogue::whole(&it.workload));
     let program = whole.find(|it| it.folder.is_some()).cloned();
     let asked = SweepRequest {
@@ -52,7 +52,7 @@ pub(crate) fn asked(
         experiment: selection.experiment.is_some().then(|| row.kept()),
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
         baseline: baseline.name.clone(),
-        layouts: layouts(selection, &row, trials),
+        layouts,
         twin: meant.twin.context(CHECKED)?,
         workloads: loads,
         threads: threads(selection, &meant, machine.as_ref())?,
@@ -237,14 +237,29 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of link orders of each branch, at most the number of trials. By default, each
-/// trial has its own link order; a sweep that only checks answers has one.
-fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
-    match selection.definition.layouts {
-        Some(layouts) => layouts.min(trials),
+/// Returns the number of trials, and of link orders of each branch. A trial runs one link order, so
+/// link orders beyond the number of trials would never run: `--layouts` without `--trials` raises the
+/// number of trials. By default, each trial has its own link order; a sweep that only checks answers
+/// has one.
+fn trials_and_layouts(typed: &Definition, row: &Definition) -> Result<(u32, u32)> {
+    let of_row = row.trials.context(CHECKED)?;
+    let trials = typed
+        .trials
+        .unwrap_or_else(|| of_row.max(typed.layouts.unwrap_or(0)));
+    let layouts = match typed.layouts {
+        Some(layouts) => {
+            if layouts > trials {
+                tell!(
+                    "note: --layouts {layouts} with --trials {trials}: a trial runs one link order, so each branch has \
+                     {trials}; for {layouts} link orders, request --trials {layouts}"
+                );
+            }
+            layouts
+        }
         None if row.figure == Figure::Answers => 1,
-        None => row.layouts.unwrap_or(trials).min(trials),
-    }
+        None => row.layouts.unwrap_or(trials),
+    };
+    Ok((trials, layouts.min(trials)))
 }
 
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
@@ -320,4 +335,33 @@ fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     });
     frequency.check_modes(&modes, selection.allow_uncontrolled)?;
     Ok(modes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(trials: Option<u32>, layouts: Option<u32>) -> Definition {
+        Definition {
+            trials,
+            layouts,
+            ..Definition::default()
+        }
+    }
+
+    #[test]
+    fn layouts_alone_raise_the_number_of_trials_because_each_trial_runs_one_link_order() {
+        for (typed, row, expected) in [
+            ((None, None), (7, None), (7, 7)),
+            ((None, Some(15)), (7, None), (15, 15)),
+            ((None, Some(15)), (7, Some(1)), (15, 15)),
+            ((None, Some(3)), (7, None), (7, 3)),
+            ((Some(3), None), (7, Some(5)), (3, 3)),
+            ((Some(7), Some(15)), (3, None), (7, 7)),
+        ] {
+            let row = counts(Some(row.0), row.1);
+            let found = trials_and_layouts(&counts(typed.0, typed.1), &row).unwrap();
+            assert_eq!(found, expected, "{typed:?} over {row:?}");
+        }
+    }
 }

@@ -101,7 +101,7 @@ pub(crate) struct Selection {
     /// Simulate MACHINES machines, whose cost parameters are drawn from the ranges in
     /// machines/box.toml. Shows whether a branch is faster, or slower, on at least 90 % of such
     /// machines. With --machine, all have its topology and frequencies [without a number: 60]
-    #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
+    #[arg(id = "box", long, value_name = "MACHINES", num_args = 0..=1, require_equals = true,
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) points: Option<u32>,
     /// Seed of the order of trials and of the workloads' inputs [default: 1]

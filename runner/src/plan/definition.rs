@@ -70,8 +70,9 @@ pub struct Definition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<u32>,
     /// Number of link orders: binaries of each branch that differ only in the order of their
-    /// functions. That order alone changes times, so trials rotate through the binaries [default:
-    /// one for each trial]
+    /// functions. That order alone changes times, so trials rotate through the binaries. More link
+    /// orders than trials raise the number of trials, unless --trials is given, too [default: one
+    /// for each trial]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ use crate::plan::{self, Shard, SweepRequest};
 use crate::record::Record;
 use crate::record::check_schema;
 use crate::stop::Stop;
-use crate::system::digest::Id;
+use crate::system::digest::{self, Id};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +34,10 @@ pub(crate) struct Manifest {
     /// the choice to `--branches`. Left out if it did not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
+    /// SHA-256 of the arguments of a user's program, as typed, since `asked` has only the names of
+    /// files in them. Left out without such a program, and missing in older sweeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_sha256: Option<String>,
     /// Name of the baseline's A/A control, if the control runs.
     pub twin: Option<String>,
     /// The shard that this sweep runs; left out if the sweep runs the whole plan.
@@ -75,8 +79,10 @@ pub(crate) struct MeasuredBranch {
     /// The branch's pre-registered hypotheses; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    pub receipt: Option<Provenance>,
-    pub build_error: Option<String>,
+    pub receipt: Provenance,
+    /// Older sweeps have this field, always as null: no sweep begins without all of its binaries.
+    #[serde(default, skip_serializing)]
+    pub build_error: Option<()>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,10 +119,6 @@ pub(crate) struct Toolchain {
     pub profile: String,
     /// Environment variables that change code generation, with their values.
     pub flags: BTreeMap<String, String>,
-    /// The settings of Cargo's configuration files that change code, by file. Only older sweeps
-    /// have this field.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub cargo_config: BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
     pub lock_sha256: String,
 }
@@ -236,19 +238,29 @@ pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) 
     format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
 }
 
-/// Returns the identity that each branch has in its configurations: a hash of its binaries, or its
-/// source if the build failed.
+/// Returns the digest of the arguments of a user's program, as typed.
+pub(crate) fn arguments_sha256(typed: &[String]) -> String {
+    digest::of_bytes(serde_json::json!(typed).to_string().as_bytes())
+}
+
+/// Returns the identity that each branch has in its configurations: a hash of its binaries.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
-    let identity = |branch: &MeasuredBranch| match &branch.receipt {
-        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
-        Some(receipt) => Id::of(&(&receipt.binary_sha256, &receipt.layouts_sha256)).to_string(),
-        None => format!("unbuilt: {}", branch.source),
+    let identity = |Provenance {
+                        binary_sha256,
+                        layouts_sha256,
+                        ..
+                    }: &Provenance| {
+        if layouts_sha256.is_empty() {
+            binary_sha256.clone()
+        } else {
+            Id::of(&(binary_sha256, layouts_sha256)).to_string()
+        }
     };
     builds
         .into_iter()
-        .map(|branch| (branch.name.clone(), identity(branch)))
+        .map(|branch| (branch.name.clone(), identity(&branch.receipt)))
         .collect()
 }
 

@@ -41,8 +41,6 @@ pub enum Ending {
     Refused,
     /// The process's output does not follow the protocol.
     BadOutput,
-    /// The trial's branch could not be built.
-    BuildFailed,
     /// The trial did not run, because its branch had turned its sign on too many machines of a box.
     Dropped,
 }

@@ -1,8 +1,8 @@
 //! The records of a sweep, one record a line. Records are read line by line, and are only appended.
 //!
 //! An unfinished sweep has its records in `trials.jsonl`, a finished sweep has them compressed in
-//! `trials.jsonl.zst` (with earlier runners, `trials.jsonl.gz`). Each file is complete before the
-//! other file is removed. So if a killed run left both files, `trials.jsonl` has every record.
+//! `trials.jsonl.zst`. Each file is complete before the other file is removed. So if a killed run
+//! left both files, `trials.jsonl` has every record.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +13,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use flate2::read::MultiGzDecoder;
 use protocol::SCHEMA;
 
 use crate::record::Record;
@@ -27,8 +26,6 @@ use crate::system::whole_file;
 const PLAIN: &str = "trials.jsonl";
 /// The file of records in a finished sweep, with the same lines.
 pub const PACKED: &str = "trials.jsonl.zst";
-/// The file of records in a sweep that an earlier runner finished.
-pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 
 /// The longest line that is read, in bytes. Records are much shorter, but a small file may unpack
 /// to a huge line. Tests use a shorter limit.
@@ -43,14 +40,14 @@ const WINDOW_LOG: u32 = 27;
 /// Returns the file that holds the records of the sweep in `folder`.
 #[must_use]
 pub fn of(folder: &Path) -> PathBuf {
-    let present = [PLAIN, PACKED, PACKED_BEFORE]
+    let present = [PLAIN, PACKED]
         .into_iter()
         .find(|it| folder.join(it).is_file());
     folder.join(present.unwrap_or(PLAIN))
 }
 
 pub(crate) fn is_packed(path: &Path) -> bool {
-    path.ends_with(PACKED) || path.ends_with(PACKED_BEFORE)
+    path.ends_with(PACKED)
 }
 
 pub(crate) fn create(folder: &Path) -> io::Result<()> {
@@ -83,10 +80,9 @@ fn unpack(folder: &Path) -> io::Result<()> {
             io::copy(&mut Text::open(&found)?, out).map(drop)
         })?;
     }
-    for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
-        if packed.is_file() {
-            fs::remove_file(packed)?;
-        }
+    let packed = folder.join(PACKED);
+    if packed.is_file() {
+        fs::remove_file(packed)?;
     }
     whole_file::sync_folder(folder)
 }
@@ -101,10 +97,8 @@ impl Text {
     /// If the file cannot be opened or decompressed.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = whole_file::open(path, OpenOptions::new().read(true))?;
-        Ok(Self(if path.ends_with(PACKED) {
+        Ok(Self(if is_packed(path) {
             Box::new(zstd::Decoder::new(file)?)
-        } else if path.ends_with(PACKED_BEFORE) {
-            Box::new(MultiGzDecoder::new(file))
         } else {
             Box::new(file)
         }))
@@ -405,9 +399,6 @@ fn lock(folder: &Path) -> Result<File> {
 mod tests {
     use std::process::Command;
 
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-
     use super::*;
     use crate::exit::exit_of;
     use crate::record::sweep_dir::SweepDir;
@@ -577,18 +568,6 @@ mod tests {
             assert_eq!(names(&folder), [".tmp123", PACKED]);
             assert_eq!(text(&folder), *lines);
         }
-    }
-
-    #[test]
-    fn what_a_runner_before_packed_is_read_and_packed_anew_after_it_was_appended_to() {
-        let [one, two] = records().map(|it| line(&it));
-        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-        packer.write_all((one.clone() + &two).as_bytes()).unwrap();
-        let folder = folder(PACKED_BEFORE, packer.finish().unwrap());
-        assert_eq!(text(&folder), one.clone() + &two);
-        Appender::open(folder.path()).unwrap().pack().unwrap();
-        assert_eq!(names(&folder), [PACKED]);
-        assert_eq!(text(&folder), one + &two);
     }
 
     #[test]

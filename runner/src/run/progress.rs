@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocol::Program;
 
 use crate::plan::{Load, Plan, SweepRequest, Trial};
-use crate::record::{Done, Ending, Record};
+use crate::record::{Done, Record};
 use crate::run::sweep::Watch;
 use crate::system::subprocess::last_lines;
 use crate::text::words::{count, human, tell};
@@ -177,8 +177,7 @@ impl Watch for Progress {
     fn end(&mut self, record: &Record) {
         let is_failure = record.outcome.is_failure();
         self.failed += usize::from(is_failure);
-        // A branch that could not be built was already reported at the build.
-        if is_failure && record.outcome != Ending::BuildFailed {
+        if is_failure {
             // The record has the whole end of standard error.
             let tail = record.stderr_tail.as_deref().unwrap_or_default();
             let said = last_lines(tail, 1).map_or(String::new(), |line| {

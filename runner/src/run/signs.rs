@@ -1,5 +1,10 @@
-//! Drops branches whose sign has turned over a box of machines: no later machine can make the
-//! analysis state a sign, so further trials would only take time.
+//! Drops branches whose sign has turned over a box of machines. The analysis calls such a branch
+//! undecided.
+//!
+//! With one seed, no later trial can make the analysis state a sign. With several seeds, the analysis
+//! averages a machine's seeds, so later seeds may turn machines back, and a branch may be dropped that
+//! all trials would have given a sign. The rule never adds a sign. To wait for all seeds of a machine
+//! would save trials in the last round only.
 
 use std::collections::HashMap;
 

@@ -12,6 +12,7 @@ pub(crate) enum Format {
     /// A table for a terminal.
     Table,
     /// A table in Markdown, for a document.
+    #[value(name = "md")]
     Markdown,
     /// JSON with one object per row.
     Json,

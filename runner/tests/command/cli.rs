@@ -310,6 +310,14 @@ fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
 }
 
 #[test]
+fn link_orders_beyond_the_typed_number_of_trials_are_left_out_with_a_note() {
+    line(folder().path(), "plan --layouts 15 --trials 7")
+        .success()
+        .stdout(contains("in 7 link orders each"))
+        .stderr(contains("note: --layouts 15 with --trials 7: "));
+}
+
+#[test]
 fn a_patch_that_cargo_ignores_is_a_failed_build() {
     let folder = folder();
     sweep_of(&folder, "2.0.0", "")

@@ -23,7 +23,7 @@ fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
         .stderr(contains("resolving the dependencies of 2 branches …\n"))
         .stderr(contains("building 1/2 ").and(contains("building 2/2 ")));
     // `--resume` prints the page again without a measurement, and does not read branches.toml.
-    let again = format!("compare --resume --format markdown --output {sweeps}");
+    let again = format!("compare --resume --format md --output {sweeps}");
     line(folder.path(), &again)
         .success()
         .stdout(contains("### rayon-core: `same` compared with `master`"))

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
@@ -143,10 +141,9 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
         .stderr(contains("of 6]").not());
 }
 
-/// Makes a bundle of the committed host with the sweeps of these steps, in the format of runners
-/// before 2026-12. In that format, checksums come first, and gzip compresses the records. `change`
-/// gets each file's path and content.
-fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
+/// Makes a bundle of the committed host with the sweeps of these steps. `change` gets each file's
+/// path and content.
+fn committed_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
     let results = common::root().join("results");
     let host = only(&results.join("hosts"), "");
     let record = fs::read(host.join("record.json")).unwrap();
@@ -168,15 +165,9 @@ fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)
             );
         }
     }
-    let path = folder.join("old.tar.zst");
+    let path = folder.join("host.tar.zst");
     let packer = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
     let mut tar = tar::Builder::new(packer.auto_finish());
-    let mut add = |path: &str, content: &[u8]| {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(content.len() as u64);
-        tar.append_data(&mut header, path, content).unwrap();
-    };
-    add("SHA256SUMS", b"0123  hosts/it/record.json\n");
     for file in files {
         let place = file.strip_prefix(&results).unwrap().to_str().unwrap();
         let mut content = fs::read(&file).unwrap();
@@ -184,32 +175,24 @@ fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)
             content = serde_json::to_vec(&record).unwrap();
         }
         change(place, &mut content);
-        if let Some(sweep) = place.strip_suffix("trials.jsonl.zst") {
-            let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-            let lines = zstd::decode_all(&*content).unwrap();
-            packer.write_all(&lines).unwrap();
-            add(
-                &format!("{sweep}trials.jsonl.gz"),
-                &packer.finish().unwrap(),
-            );
-        } else {
-            add(place, &content);
-        }
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        tar.append_data(&mut header, place, &*content).unwrap();
     }
     tar.into_inner().unwrap().flush().unwrap();
     path
 }
 
 #[test]
-fn a_bundle_of_an_older_runner_is_taken() {
+fn a_bundle_of_the_committed_host_is_taken_but_not_over_other_content() {
     let folder = tempfile::tempdir().unwrap();
-    let bundle = old_bundle(folder.path(), &STEPS, |_, _| {});
+    let bundle = committed_bundle(folder.path(), &STEPS, |_, _| {});
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     merge(&bundle, &elsewhere)
         .success()
         .stderr(contains("4 sweeps: taken"))
-        .stdout(contains("/trials.jsonl.gz\n").and(contains("SHA256SUMS").not()));
+        .stdout(contains("/trials.jsonl.zst\n"));
     let doctor = only(&elsewhere.join("hosts"), "").join("doctor.json");
     fs::write(&doctor, "{}").unwrap();
     merge(&bundle, &elsewhere)
@@ -279,7 +262,7 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
     for (file, change, expected) in cases {
         let folder = tempfile::tempdir().unwrap();
         let is_done = std::cell::Cell::new(false);
-        let bundle = old_bundle(folder.path(), &["study"], |place, content| {
+        let bundle = committed_bundle(folder.path(), &["study"], |place, content| {
             if place.ends_with(file) && !is_done.replace(true) {
                 change(content);
             }
@@ -287,7 +270,7 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
         let output = folder.path().join("output");
         fs::create_dir(&output).unwrap();
         let refused = merge(&bundle, &output).code(2);
-        let named = contains("old.tar.zst: ").and(contains(expected));
+        let named = contains("host.tar.zst: ").and(contains(expected));
         let temporary = contains(".bundle-").not();
         refused.stderr(
             named

@@ -66,7 +66,7 @@ fn end(root: &Path, sweep: &str, more: &[&str]) -> Assert {
 #[test]
 fn the_analysis_prints_the_table_in_the_format_that_was_asked_for() {
     let folder = checkout("echo \"asked: $3 $5 $6\"");
-    for format in ["table", "markdown", "json", "csv"] {
+    for format in ["table", "md", "json", "csv"] {
         show(folder.path(), SWEEP, &["--format", format])
             .success()
             .stdout(format!("asked: show --format {format}\n"))

@@ -28,6 +28,10 @@ fn what_validate_cannot_do_is_refused_before_the_host_is_measured() {
         ("validate --machine zen4-64", "leave it out"),
         ("validate --experiment study", "leave it out"),
         ("validate --shard 1/2", "leave it out"),
+        (
+            "validate --keep-prices --box",
+            "--box: `validate` runs the experiment",
+        ),
         ("validate --trials 1000000000", "more than the limit of"),
         ("validate --threads -1", "not a thread count"),
     ] {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -52,9 +50,6 @@ _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of the decoder for a line that is not a record."""
 
-_OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
-"""The reader for the records of a finished sweep, by file ending; only old runners wrote `.gz`."""
-
 
 @dataclass(frozen=True)
 class Records:
@@ -93,8 +88,8 @@ def file_of(folder: Path) -> Path:
 
     If the runner was killed while it compressed, both files exist; the uncompressed file is complete.
     """
-    names = ("trials.jsonl", *(f"trials.jsonl{ending}" for ending in _OPEN))
-    return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
+    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.zst"
+    return packed if packed.is_file() and not plain.is_file() else plain
 
 
 def parse(file: Path, *, leaves_out: bool = False) -> Records:
@@ -173,7 +168,8 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
     """Yield the non-empty lines with their numbers. A last line without a newline is excluded, and a note reports it."""
     check_regular(file)
     number = 0
-    with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
+    is_packed = file.suffix == ".zst"
+    with io.BufferedReader(zstd.ZstdFile(file) if is_packed else io.FileIO(file), BUFFER) as stream:
         try:
             for number, line in enumerate(stream, start=1):
                 if not line.endswith(b"\n"):
@@ -183,7 +179,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
                     )
                 elif line.strip():
                     yield number, line
-        except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
+        except (EOFError, zstd.ZstdError) as error:
             where = f"cannot be read after line {number}: {error}"
             raise InputError(file, where, "restore it from a copy") from error
 

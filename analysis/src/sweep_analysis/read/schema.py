@@ -38,7 +38,6 @@ Outcome = Literal[
     "wrong-answer",
     "refused",
     "bad-output",
-    "build-failed",
     "dropped",
 ]
 """The end of a trial; only trials with `ok` have times."""

@@ -147,8 +147,17 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
                 a.shard
             )));
         }
-        let plan = |part: &Part| (part.shard.of, part.manifest.asked.clone());
-        if plan(a) != plan(b) || a.manifest.plan_digest != b.manifest.plan_digest {
+        let plan = |part: &Part| {
+            let manifest = &part.manifest;
+            let (asked, digest) = (manifest.asked.clone(), manifest.plan_digest.clone());
+            (
+                part.shard.of,
+                asked,
+                digest,
+                manifest.arguments_sha256.clone(),
+            )
+        };
+        if plan(a) != plan(b) {
             bail!(Stop::BadInput(format!(
                 "{both} are parts of different plans; merge only shards that were begun with the same options from the \
                  same commit, with the checkout at the same path"

@@ -15,7 +15,9 @@ use crate::options::meaning::{asked, builds};
 use crate::options::{Project, Selection};
 use crate::plan::{self, Plan, SETTLE, SweepRequest, machines};
 use crate::record::Ending;
-use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
+use crate::record::manifest::{
+    Manifest, MeasuredBranch, Toolchain, arguments_sha256, identities, sweep_name,
+};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::run::builds;
 use crate::stop::Stop;
@@ -34,7 +36,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
-                                "instrument", "shard", "machine", "points"])]
+                                "instrument", "shard", "machine", "box"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
@@ -64,7 +66,7 @@ pub(crate) struct SweepCommand {
     pub(crate) command: &'static str,
     pub(crate) config: Option<Config>,
     /// Whether the text for a pull request is printed around the table, in the formats `table` and
-    /// `markdown`.
+    /// `md`.
     pub(crate) has_page: bool,
     /// Whether the same command line, without `--resume`, continues the sweep after an
     /// interruption.
@@ -137,7 +139,7 @@ pub(super) fn build_all(
         baseline: branch.baseline,
         hypothesis: branch.hypothesis.clone(),
         claims: branch.claims.clone(),
-        receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+        receipt: built[&branch.name].receipt.clone(),
         build_error: None,
     };
     let branches = branches.iter().map(measured).collect();
@@ -237,6 +239,7 @@ pub(super) fn begin(
             .map(|argument| project.checkout.shown_argument(&argument, &here))
             .collect(),
         is_ad_hoc: command.config.is_some(),
+        arguments_sha256: (command.program.as_ref()).map(|it| arguments_sha256(&it.arguments)),
         twin: asked.twin_name(),
         asked,
         branches: measured,

@@ -2,6 +2,7 @@
 //! changed.
 
 use anyhow::{Result, bail};
+use protocol::WholeProgram;
 
 use super::begin::{BuiltSet, SweepArgs, SweepCommand, SweepRun, build_all, warnings};
 use crate::build::package;
@@ -12,7 +13,7 @@ use crate::options::Project;
 use crate::options::meaning::without_folders;
 use crate::plan;
 use crate::plan::machines;
-use crate::record::manifest::{Manifest, MeasuredBranch, identities};
+use crate::record::manifest::{Manifest, MeasuredBranch, arguments_sha256, identities};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 
@@ -35,18 +36,7 @@ pub(super) fn resume(
         };
         let found = package::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
         let shown = without_folders(project, found.clone())?;
-        if shown != *program {
-            bail!(Stop::BadInput(format!(
-                "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
-                manifest.name,
-                program.binary,
-                program.package,
-                program.arguments,
-                shown.binary,
-                shown.package,
-                shown.arguments
-            )));
-        }
+        check_program(&manifest, program, &shown, &typed.arguments)?;
         catalogue::list_user(found);
     }
     if !manifest.shards.is_empty() {
@@ -79,10 +69,8 @@ pub(super) fn resume(
         warnings(&Host::default())
     };
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began is not built again.
     let branches: Vec<Branch> = manifest
         .builds()
-        .filter(|branch| branch.receipt.is_some())
         .map(|branch| Branch {
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
@@ -126,16 +114,45 @@ pub(super) fn resume(
     })
 }
 
+/// Refuses another program than the one that a sweep compares, and other arguments. The digest of
+/// the typed arguments differs also where only the folder of a file differs, which results leave out.
+fn check_program(
+    manifest: &Manifest,
+    program: &WholeProgram,
+    shown: &WholeProgram,
+    typed: &[String],
+) -> Result<()> {
+    if shown != program {
+        bail!(Stop::BadInput(format!(
+            "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
+            manifest.name,
+            program.binary,
+            program.package,
+            program.arguments,
+            shown.binary,
+            shown.package,
+            shown.arguments
+        )));
+    }
+    let begun = manifest.arguments_sha256.as_ref();
+    if begun.is_some_and(|begun| *begun != arguments_sha256(typed)) {
+        bail!(Stop::BadInput(format!(
+            "{} was begun with other arguments after `--`, such as files of another folder; results have only the names \
+             of files: {:?}; type the arguments with which it was begun, or begin another sweep",
+            manifest.name, program.arguments
+        )));
+    }
+    Ok(())
+}
+
 fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
     let mut changes = Vec::new();
     for branch in now {
         let name = &branch.name;
-        let before = manifest
-            .branch(name)
-            .and_then(|branch| branch.receipt.as_ref());
-        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else {
+        let Some(before) = manifest.branch(name).map(|it| &it.receipt) else {
             continue;
         };
+        let after = &branch.receipt;
         if before.binary_sha256 != after.binary_sha256
             || before.layouts_sha256 != after.layouts_sha256
         {
@@ -157,4 +174,47 @@ fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
         }
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_programs_sweep_is_not_resumed_with_a_file_of_the_same_name_in_another_folder() {
+        let program = |argument: &str| {
+            let text = str::to_owned;
+            WholeProgram::of_user(
+                text("it"),
+                text("it"),
+                text("it"),
+                "it".into(),
+                vec![text(argument)],
+            )
+        };
+        let (begun, shown) = (["/a/data.csv".to_owned()], program("data.csv"));
+        let manifest = Manifest {
+            name: "2026-01-01".to_owned(),
+            arguments_sha256: Some(arguments_sha256(&begun)),
+            ..Manifest::default()
+        };
+        let check = |manifest, typed: &str| {
+            check_program(manifest, &shown, &shown, &[typed.to_owned()])
+                .map_err(|error| error.to_string())
+        };
+        check(&manifest, "/a/data.csv").unwrap();
+        let message = check(&manifest, "/b/data.csv").unwrap_err();
+        assert!(
+            message.starts_with("2026-01-01 was begun with other arguments"),
+            "{message}"
+        );
+        let other = program("other.csv");
+        check_program(&manifest, &shown, &other, &begun).unwrap_err();
+        // Manifests of earlier runners have no digest.
+        let older = Manifest {
+            arguments_sha256: None,
+            ..manifest.clone()
+        };
+        check(&older, "/b/data.csv").unwrap();
+    }
 }
