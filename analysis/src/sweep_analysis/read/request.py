@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from sweep_analysis.read.committed import committed_sweeps
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT, Sweep, read_sweep
 from sweep_analysis.read.records import pairs
 from sweep_analysis.read.written import SPEEDUP_BY_BRANCH, Experiment
 
@@ -44,8 +45,8 @@ def experiment_named(name: str) -> Experiment:
 
 
 def newest_of(experiment: str) -> Sweep | None:
-    """The newest measured sweep of a named experiment in `SWEEPS`; None if there is none."""
-    for folder in sorted(SWEEPS.iterdir(), reverse=True):
+    """The newest committed measured sweep of a named experiment; None if there is none."""
+    for folder in reversed(committed_sweeps()):
         asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
         if (asked.get("experiment") or {}).get("name") == experiment and "machine" not in asked:
             return read_sweep(folder)
