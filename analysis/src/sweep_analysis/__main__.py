@@ -20,7 +20,6 @@ import polars as pl
 from sweep_analysis.read.errors import InputError, plain
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.read.study import FILES, read_study
 from sweep_analysis.read.turns import read_turns
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.boxes import box_sentence, box_table
@@ -265,10 +264,7 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
-    folder = find_sweep(asked.sweep)
-    if not (folder / "manifest.json").exists() and any(folder.glob(FILES)):
-        return read_study(folder)
-    return read_sweep(folder, leaves_out=leaves_out)
+    return read_sweep(find_sweep(asked.sweep), leaves_out=leaves_out)
 
 
 def _report(asked: argparse.Namespace) -> None:

@@ -113,7 +113,7 @@ def request_of(sweep: Sweep) -> Request:
     """Reads the user's request from the manifest of a sweep.
 
     Raises:
-        InputError: the manifest lacks the request, as for files of the 2022 study, or a baseline.
+        InputError: the manifest lacks the request or a baseline.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
     is_whole = all(asked.get(name) for name in ("workloads", "branches", "modes"))
@@ -121,7 +121,7 @@ def request_of(sweep: Sweep) -> Request:
         raise InputError(
             sweep.path / "manifest.json",
             "it lacks the request of the sweep (`asked`)",
-            "only a sweep of this runner has this table; see `table SWEEP speedups` and `table SWEEP comparisons`",
+            "restore the file as the runner wrote it; `table SWEEP speedups` needs no request",
         )
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
