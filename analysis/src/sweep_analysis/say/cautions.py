@@ -11,6 +11,7 @@ import polars as pl
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.say.user_program import is_of_user
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 
@@ -150,8 +151,11 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 def _cpu_share(sweep: Sweep) -> float | None:
     """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
-    Programs that report `latency_…` are excluded, because by design they wait for a clock or for requests.
+    Programs that report `latency_…` are excluded, because by design they wait for a clock or for requests. A user's
+    program is excluded, too, because it may wait for a disk or sleep.
     """
+    if is_of_user(sweep):
+        return None
     waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
         sweep.trials, on="trial"
     )
