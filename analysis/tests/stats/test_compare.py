@@ -208,6 +208,27 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
     assert drifted == pytest.approx(1.2, abs=0.03)
 
 
+def test_missing_replicates_do_not_shrink_a_drift() -> None:
+    """An earlier version multiplied the slope by the number of known replicates, and not by the time between them."""
+
+    def crashes(branch: str, _: str, __: int, replicate: int) -> str | None:
+        return "crash" if branch == "packed" and replicate in (2, 3, 5, 6) else None
+
+    truth = synthetic.Truth(
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        trials=9,
+        sequential=False,
+        trial_noise=0.002,
+        fails=crashes,
+        state=lambda branch, _, __, replicate: (
+            1.2 ** (replicate / 8) if branch == "packed" else 1.0
+        ),
+    )
+    row = compared(truth).filter(branch="packed", level="workload")
+    assert row["ratio_drift"].item() == pytest.approx(1.2, abs=0.02)
+
+
 def _with_a_slow(
     build: int, cells: set[int] | None = None
 ) -> Callable[[str, str, int, int], float]:

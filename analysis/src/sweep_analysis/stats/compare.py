@@ -437,7 +437,8 @@ class Comparison:
             error = np.sqrt((left**2).sum(axis=2) / free / (when**2).sum(axis=2))
             p_values = 2 * special.stdtr(free, -np.abs(slope) / np.maximum(error, 1e-12))
         enough = number >= FEWEST_TO_DRIFT
-        whole = np.exp(slope * np.maximum(number - 1, 0))
+        # From the first known replicate to the last, because some between them may be missing.
+        whole = np.exp(slope * np.ptp(when, axis=2))
         return np.where(enough, whole, np.nan), np.where(enough, p_values, np.nan)
 
 
