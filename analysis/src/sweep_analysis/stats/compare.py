@@ -35,6 +35,7 @@ from scipy import special
 from sweep_analysis.read.frames import COMPARISONS, cast_to
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
+from sweep_analysis.stats.drift import DRIFT_ALPHA
 from sweep_analysis.stats.location import (
     CONFIDENCE,
     FEWEST_UNITS,
@@ -90,8 +91,6 @@ LEAST_SIMULATED = 0.1
 the cost parameters."""
 MANY_BIMODAL = 2
 """With this many bimodal branches, no branch of a simulated configuration is tested."""
-DRIFT_ALPHA = 0.01
-"""P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
 """With fewer replicates, a ratio is not tested for a trend."""
 
