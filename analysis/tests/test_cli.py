@@ -97,7 +97,9 @@ def test_export_writes_the_tables_alone(full_sweep: Path, tmp_path: Path, form: 
     assert told["host"]["cpu"] == "Made-up CPU"
 
 
-@pytest.mark.parametrize("name", ["claims", "comparisons", "costs", "ledger", "events"])
+@pytest.mark.parametrize(
+    "name", ["calibration", "claims", "comparisons", "costs", "ledger", "events"]
+)
 def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
     full_sweep: Path, capsys: Captured, name: str
 ) -> None:

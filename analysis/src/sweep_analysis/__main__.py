@@ -73,6 +73,11 @@ REMEDIES = {
             "sweep with `--box`",
         ),
     ),
+    "calibration": (
+        "",
+        "no branch was measured beside the baseline",
+        "measure one, for example with `--experiment calibration`",
+    ),
     "predictions": (
         "manifest.json",
         "the sweep did not run the experiment `predictions`",
@@ -92,6 +97,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis report latest --output results/reports/mine
   python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
   python -m sweep_analysis table latest claims --format md        # pre-registered hypotheses: held or falsified
+  python -m sweep_analysis table latest calibration --format md   # branches and the baseline: equivalent or different
   python -m sweep_analysis table latest predictions --format md   # registered predictions: hit or miss
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
