@@ -165,6 +165,17 @@ def test_show_prints_rows_as_data(ordinary_sweep: Path, capsys: Captured) -> Non
     assert csv.height == len(found) == 2 * (1 + 4 * 11)
 
 
+def test_every_command_calls_the_format_of_a_document_md(
+    ordinary_sweep: Path, capsys: Captured
+) -> None:
+    for words in (["show", str(ordinary_sweep)], ["table", str(ordinary_sweep), "comparisons"]):
+        assert main([*words, "--format", "md"]) == 0
+        assert "\n| ---" in capsys.readouterr().out
+        with pytest.raises(SystemExit):
+            main([*words, "--format", "markdown"])
+        assert "invalid choice: 'markdown'" in capsys.readouterr().err
+
+
 def test_broken_records_are_left_out_by_show_and_refused_by_everything_else(
     tmp_path: Path, capsys: Captured
 ) -> None:

@@ -37,7 +37,7 @@ HOST_NOT_FIT = 4
 INTERRUPTED = 130
 
 
-SHOWN_AS = ("table", "markdown", "json", "csv")
+SHOWN_AS = ("table", "md", "json", "csv")
 """The values of `show --format`, as `cargo runner show` takes it."""
 
 MOST_VALUES = 12
@@ -298,7 +298,7 @@ def _show(asked: argparse.Namespace) -> None:
     look = Look(
         shutil.get_terminal_size().columns if is_terminal else None,
         has_colour=is_terminal and not os.environ.get("NO_COLOR"),
-        is_markdown=asked.format == "markdown",
+        is_markdown=asked.format == "md",
     )
     if sweep.points:  # times of one machine of a box prove nothing, so only signs are printed
         analysis = analyse(sweep)
