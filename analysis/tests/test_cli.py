@@ -97,7 +97,9 @@ def test_export_writes_the_tables_alone(full_sweep: Path, tmp_path: Path, form: 
     assert told["host"]["cpu"] == "Made-up CPU"
 
 
-@pytest.mark.parametrize("name", ["claims", "comparisons", "costs", "ledger", "events"])
+@pytest.mark.parametrize(
+    "name", ["calibration", "claims", "comparisons", "costs", "ledger", "events"]
+)
 def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
     full_sweep: Path, capsys: Captured, name: str
 ) -> None:
@@ -161,6 +163,17 @@ def test_show_prints_rows_as_data(ordinary_sweep: Path, capsys: Captured) -> Non
     found = json.loads(capsys.readouterr().out)
     assert csv.columns == list(found[0])
     assert csv.height == len(found) == 2 * (1 + 4 * 11)
+
+
+def test_every_command_calls_the_format_of_a_document_md(
+    ordinary_sweep: Path, capsys: Captured
+) -> None:
+    for words in (["show", str(ordinary_sweep)], ["table", str(ordinary_sweep), "comparisons"]):
+        assert main([*words, "--format", "md"]) == 0
+        assert "\n| ---" in capsys.readouterr().out
+        with pytest.raises(SystemExit):
+            main([*words, "--format", "markdown"])
+        assert "invalid choice: 'markdown'" in capsys.readouterr().err
 
 
 def test_broken_records_are_left_out_by_show_and_refused_by_everything_else(

@@ -34,8 +34,9 @@ from sweep_analysis.read.schema import PARALLEL, TRIALS
 from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.claims import HELD, check_claims
-from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNTESTED
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED
 from sweep_analysis.stats.decisions import decisions_of
+from sweep_analysis.stats.drift import DRIFT_ALPHA
 from sweep_analysis.stats.location import Floats
 from sweep_analysis.stats.two_sweeps import Pooled
 
@@ -505,7 +506,7 @@ class Result:
         is_tested: whether any row was tested.
         detectable: the detectable ratio overall.
         is_held: whether the analysis holds a hypothesis of the case; all are false.
-        drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
+        drifts: share of pooled rows that drift by `drift.DRIFT_ALPHA`; NaN without that test.
     """
 
     covered: dict[str, float]

@@ -20,7 +20,6 @@ import polars as pl
 from sweep_analysis.read.errors import InputError, plain
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.read.study import FILES, read_study
 from sweep_analysis.read.turns import read_turns
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.boxes import box_sentence, box_table
@@ -38,7 +37,7 @@ HOST_NOT_FIT = 4
 INTERRUPTED = 130
 
 
-SHOWN_AS = ("table", "markdown", "json", "csv")
+SHOWN_AS = ("table", "md", "json", "csv")
 """The values of `show --format`, as `cargo runner show` takes it."""
 
 MOST_VALUES = 12
@@ -74,6 +73,11 @@ REMEDIES = {
             "sweep with `--box`",
         ),
     ),
+    "calibration": (
+        "",
+        "no branch was measured beside the baseline",
+        "measure one, for example with `--experiment calibration`",
+    ),
     "predictions": (
         "manifest.json",
         "the sweep did not run the experiment `predictions`",
@@ -93,6 +97,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis report latest --output results/reports/mine
   python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
   python -m sweep_analysis table latest claims --format md        # pre-registered hypotheses: held or falsified
+  python -m sweep_analysis table latest calibration --format md   # branches and the baseline: equivalent or different
   python -m sweep_analysis table latest predictions --format md   # registered predictions: hit or miss
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
@@ -265,10 +270,7 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
-    folder = find_sweep(asked.sweep)
-    if not (folder / "manifest.json").exists() and any(folder.glob(FILES)):
-        return read_study(folder)
-    return read_sweep(folder, leaves_out=leaves_out)
+    return read_sweep(find_sweep(asked.sweep), leaves_out=leaves_out)
 
 
 def _report(asked: argparse.Namespace) -> None:
@@ -296,7 +298,7 @@ def _show(asked: argparse.Namespace) -> None:
     look = Look(
         shutil.get_terminal_size().columns if is_terminal else None,
         has_colour=is_terminal and not os.environ.get("NO_COLOR"),
-        is_markdown=asked.format == "markdown",
+        is_markdown=asked.format == "md",
     )
     if sweep.points:  # times of one machine of a box prove nothing, so only signs are printed
         analysis = analyse(sweep)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import synthetic
+from sweep_analysis.read.committed import committed_sweeps
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
@@ -96,12 +97,8 @@ def documents() -> str:
 
 def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None:
     models = set()
-    text = documents()
-    for file in (CHECKOUT / "results" / "sweeps").glob("*/host.json"):
-        # A sweep of a user, which no document names, may be of another host.
-        if file.parent.name not in text:
-            continue
-        host = json.loads(file.read_text(encoding="utf-8"))
+    for folder in committed_sweeps():
+        host = json.loads((folder / "host.json").read_text(encoding="utf-8"))
         if "simulated" in host:
             continue
         cpu, kernel = host["cpu"], host["kernel"]
@@ -112,7 +109,7 @@ def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None
             and kernel["osrelease"].startswith("6.18.")
             and "sched_vcpu_pack=15" in kernel["command_line"]
         )
-        assert is_of_platform, f"{file.parent.name}: METHOD.md, 'One platform', and README say else"
+        assert is_of_platform, f"{folder.name}: METHOD.md, 'One platform', and README say else"
     assert len(models) == 5, "METHOD.md, 'One platform', says how many CPU models were measured"
 
 
@@ -200,10 +197,15 @@ def test_sweeps_of_several_commits_of_the_fork_say_so_and_those_of_published_cra
         assert told in stated("effect", both, "tsp", "master", "packed")
 
 
-def test_losses_of_every_measured_sweep_stand_though_no_statement_names_it(
+def commit(monkeypatch: pytest.MonkeyPatch, sweeps: Path) -> None:
+    """Make every sweep below `sweeps` a committed one, except a user's own (`-mine`)."""
+    committed = [it for it in sorted(sweeps.iterdir()) if not it.name.endswith("-mine")]
+    monkeypatch.setattr(statement_gains, "committed_sweeps", lambda: committed)
+
+
+def test_losses_of_every_committed_measured_sweep_stand_though_no_statement_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement_gains, "SWEEPS", tmp_path)
     common: dict[str, object] = {
         "branches": ["master", "packed"],
         "workloads": {"tsp": 0.1, "packets": 0.1},
@@ -218,10 +220,13 @@ def test_losses_of_every_measured_sweep_stand_though_no_statement_names_it(
         {},
         {"effects": slower, "machine": "here"},
         {"effects": slower, "branches": ["master", "champion"]},
+        {"effects": slower},
     ]
     for day, more in enumerate(each, 1):
         truth = synthetic.Truth(**{**common, **more})  # type: ignore[arg-type]
-        synthetic.write_sweep(tmp_path / f"2026-01-0{day}T000000Z-synthetic", truth)
+        whose = "mine" if day == len(each) else "synthetic"
+        synthetic.write_sweep(tmp_path / f"2026-01-0{day}T000000Z-{whose}", truth)
+    commit(monkeypatch, tmp_path)
     *_, first, second = stated("losses", [], "packed", "master").strip().splitlines()
     assert re.match(r"\| \[`2026-01-01T000000Z`\]\(.*\) \| `\w{7}` \| ", first)
     assert re.search(r"tsp on 1: \+.*; .*tsp on 2: \+|tsp on 2: \+.*; .*tsp on 1: \+", first)
@@ -235,7 +240,6 @@ def test_losses_of_every_measured_sweep_stand_though_no_statement_names_it(
 def test_the_largest_loss_stands_though_the_mean_of_its_workload_is_smaller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement_gains, "SWEEPS", tmp_path)
     analysed(
         tmp_path,
         workloads={"tsp": 0.1, "packets": 0.1},
@@ -244,6 +248,7 @@ def test_the_largest_loss_stands_though_the_mean_of_its_workload_is_smaller(
         layouts=7,
         trials=7,
     )
+    commit(monkeypatch, tmp_path)
     *_, row = stated("losses", [], "packed", "master").strip().splitlines()
     for place in ("tsp on 4: +", "tsp on 8: +", "all programs on 4, 8: +"):
         assert place in row

@@ -75,6 +75,15 @@ def test_a_host_that_takes_the_cpu_away_voids_the_sweep(change: Change, told: st
     assert cautions(analyse(sweep))[0] == void
 
 
+@pytest.mark.parametrize("percent", [32, 95])
+def test_a_program_of_the_user_that_waits_does_not_show_a_busy_host(percent: int) -> None:
+    sweep = synthetic.swept(SMALL, share_of_cpu(percent))
+    asked = sweep.manifest["asked"] | {"program": {"name": "mine", "folder": "mine"}}
+    waiting = synthetic.with_manifest(sweep, asked=asked)
+    assert not voids(waiting)
+    assert not any("of a CPU" in text for text in cautions(analyse(waiting)))
+
+
 def test_a_host_that_does_a_little_other_work_adds_noise_and_voids_nothing() -> None:
     sweep = synthetic.swept(SMALL, share_of_cpu(95))
     assert not voids(sweep)

@@ -244,7 +244,7 @@ def test_a_sweep_that_is_no_experiment_of_a_study_has_no_points() -> None:
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"locks-beyond-quantum"}))
 def test_an_experiment_without_a_sweep_says_so_and_draws_what_was_published(name: str) -> None:
     found = result(experiment_named(name), None)
-    assert found.summary.startswith(f"Not measured yet: no sweep of {name} is in results/sweeps")
+    assert found.summary.startswith(f"Not measured yet: no sweep of {name} is committed")
     assert f"cargo runner sweep --experiment {name}" in found.summary
     assert found.charts()
     assert found.table() == "No published number has a measured counterpart."

@@ -232,3 +232,36 @@ def test_a_claim_of_no_loss_covers_latency_as_well() -> None:
     for change, verdict in (({}, HELD), (waits, FALSIFIED)):
         found = checked(truth, expecting("no-slower"), change=change)
         assert found.claims["verdict"].to_list() == [verdict]
+
+
+def bimodal(*threads: int) -> synthetic.Truth:
+    """A simulated sweep in which `packed` takes five times as long with three of seven seeds, at these thread counts."""
+    return synthetic.Truth(
+        branches=THREE,
+        workloads={"tsp": 0.1},
+        threads=[4, 8],
+        cpus=8,
+        trials=7,
+        trial_noise=0.002,
+        block_noise=0.0,
+        state=lambda branch, _, at, seed: (
+            5.0 if branch == "packed" and at in threads and seed < 3 else 1.0
+        ),
+        machine="synthetic-8",
+    )
+
+
+def test_a_bimodal_configuration_is_no_tested_part_of_a_hypothesis() -> None:
+    found = checked(bimodal(8), expecting("no-slower"))
+    parts = found.details.filter(quantity="time")
+    told = {row["at_threads"]: row for row in parts.rows(named=True)}
+    assert {at: row["verdict"] for at, row in told.items()} == {None: HELD, 4: HELD, 8: UNTESTED}
+    assert told[8]["reason"] == "it is bimodal"
+    assert told[8]["p_holm"] is None
+    assert found.claims["verdict"].to_list() == [OPEN]
+
+
+def test_a_hypothesis_on_bimodal_configurations_alone_is_not_tested() -> None:
+    for expectation in ("faster", "no-slower"):
+        (claim,) = checked(bimodal(4, 8), expecting(expectation)).claims.rows(named=True)
+        assert (claim["verdict"], claim["reason"]) == (UNTESTED, "every configuration is bimodal")

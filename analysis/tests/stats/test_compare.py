@@ -51,14 +51,29 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_configurations_of_several_worke
     )
 
 
-def test_a_row_of_one_configuration_has_its_result_at_every_level() -> None:
-    """On two CPUs a workload's row pools only the configuration with two workers. An earlier version corrected row and configuration differently."""
+def test_a_row_of_one_configuration_has_its_result_and_its_interval_at_every_level() -> None:
+    """On two CPUs a workload's row pools only the configuration with two workers.
+
+    Earlier versions corrected row and configuration differently, or gave them different intervals and noise floors.
+    """
+
+    def noisy_alone(branch: str, _: str, threads: int, replicate: int) -> float:
+        is_noisy = branch == "split-counters" and threads == 1
+        return 1.2 if is_noisy and replicate % 2 else 1.0
+
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
-        branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
+        branches=FOUR,
+        effects=effects,
+        threads=[1, 2],
+        cpus=2,
+        trials=7,
+        trial_noise=0.01,
+        state=noisy_alone,
     )
     frame = compared(truth)
-    told = ["branch", "workload", "p_corrected", "detectable", "verdict"]
+    tested = ["p_value", "p_corrected", "detectable", "verdict", "ratio_drift", "p_drift"]
+    told = ["branch", "workload", "time_ratio", "ratio_low", "ratio_high", "band", *tested]
     cells = frame.filter(level="cell", threads=2).select(told).sort(told)
     assert frame.filter(level="workload").select(told).sort(told).equals(cells)
     assert cells["verdict"].n_unique() > 2
@@ -191,6 +206,27 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
         drifted = pooled["ratio_drift"].item()
     assert verdicts == {"steady": SLOWER, "drifting": UNTESTED}
     assert drifted == pytest.approx(1.2, abs=0.03)
+
+
+def test_missing_replicates_do_not_shrink_a_drift() -> None:
+    """An earlier version multiplied the slope by the number of known replicates, and not by the time between them."""
+
+    def crashes(branch: str, _: str, __: int, replicate: int) -> str | None:
+        return "crash" if branch == "packed" and replicate in (2, 3, 5, 6) else None
+
+    truth = synthetic.Truth(
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        trials=9,
+        sequential=False,
+        trial_noise=0.002,
+        fails=crashes,
+        state=lambda branch, _, __, replicate: (
+            1.2 ** (replicate / 8) if branch == "packed" else 1.0
+        ),
+    )
+    row = compared(truth).filter(branch="packed", level="workload")
+    assert row["ratio_drift"].item() == pytest.approx(1.2, abs=0.02)
 
 
 def _with_a_slow(

@@ -141,5 +141,5 @@ def test_a_bimodal_prediction_is_neither_right_nor_wrong() -> None:
     assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
     said = difference_sentence(rows, "packed")
-    assert said.startswith("**Validation passed**: in 7 configurations")
+    assert said.startswith("**Validation of gains and losses passed**: in 7 configurations")
     assert said.endswith(" Not tested, because bimodal: 1 configuration.")

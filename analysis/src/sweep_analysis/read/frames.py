@@ -146,6 +146,26 @@ COMPARISONS = pl.Schema(
 )
 """One row per branch, baseline, quantity and configuration, workload or sweep."""
 
+CALIBRATION = pl.Schema(
+    pl.Schema(
+        {
+            "quantity": pl.String,  # a key of `compare.QUANTITIES`
+            "level": pl.String,  # `overall` or `cell`
+        }
+    )
+    | _same(POOL_CELL)
+    | pl.Schema(
+        {
+            "cells": pl.Int64,  # configurations that the row pools
+            "time_ratio": pl.Float64,  # as in `COMPARISONS`
+            "equal_low": pl.Float64,  # 90 % interval; null where there is no interval
+            "equal_high": pl.Float64,
+            "verdict": pl.String,  # the result: one of `calibration.ANSWERS`
+        }
+    )
+)
+"""One row per branch, quantity and configuration, and a row for their mean: is the branch equivalent to the baseline?"""
+
 FAILURES = _of(
     [*PANEL, "branch"],
     failed=pl.Int64,

@@ -27,8 +27,8 @@ class Sweep:
 
     Attributes:
         path: the folder of the sweep.
-        manifest: the contents of `manifest.json`; empty for files of the 2022 study.
-        host: the contents of `host.json`; empty for files of the 2022 study.
+        manifest: the contents of `manifest.json`.
+        host: the contents of `host.json`.
         trials, iterations, counted, dropped, events, metrics, spent, line_waits: see `records.Records`.
         branches: names in the order of the manifest, without the A/A control.
         baseline: the branch that other branches are compared with, or None if the sweep names no baseline.

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from sweep_analysis.read.committed import committed_sweeps
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT, Sweep, read_sweep
 from sweep_analysis.read.records import pairs
 from sweep_analysis.read.written import SPEEDUP_BY_BRANCH, Experiment
 
@@ -44,8 +45,8 @@ def experiment_named(name: str) -> Experiment:
 
 
 def newest_of(experiment: str) -> Sweep | None:
-    """The newest measured sweep of a named experiment in `SWEEPS`; None if there is none."""
-    for folder in sorted(SWEEPS.iterdir(), reverse=True):
+    """The newest committed measured sweep of a named experiment; None if there is none."""
+    for folder in reversed(committed_sweeps()):
         asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
         if (asked.get("experiment") or {}).get("name") == experiment and "machine" not in asked:
             return read_sweep(folder)
@@ -112,7 +113,7 @@ def request_of(sweep: Sweep) -> Request:
     """Reads the user's request from the manifest of a sweep.
 
     Raises:
-        InputError: the manifest lacks the request, as for files of the 2022 study, or a baseline.
+        InputError: the manifest lacks the request or a baseline.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
     is_whole = all(asked.get(name) for name in ("workloads", "branches", "modes"))
@@ -120,7 +121,7 @@ def request_of(sweep: Sweep) -> Request:
         raise InputError(
             sweep.path / "manifest.json",
             "it lacks the request of the sweep (`asked`)",
-            "only a sweep of this runner has this table; see `table SWEEP speedups` and `table SWEEP comparisons`",
+            "restore the file as the runner wrote it; `table SWEEP speedups` needs no request",
         )
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from sweep_analysis.read.committed import committed_sweeps
 from sweep_analysis.read.labels import (
     QUANTITY_NAMES,
     capital,
@@ -17,7 +18,7 @@ from sweep_analysis.read.labels import (
     with_panel,
     without_size,
 )
-from sweep_analysis.read.load import CHECKOUT, SWEEPS
+from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.statement import Statement, host
 from sweep_analysis.report.statement_tables import named
@@ -210,7 +211,7 @@ def _losses(asked: Statement) -> str:
     """
     branch, against = asked.words
     made = []
-    for folder in sorted(path.parent for path in SWEEPS.glob("*/manifest.json")):
+    for folder in committed_sweeps():
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         names = {entry["name"] for entry in manifest["branches"]}
         if manifest["asked"].get("machine") or not {branch, against} <= names:

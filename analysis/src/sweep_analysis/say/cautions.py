@@ -11,8 +11,10 @@ import polars as pl
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.say.user_program import is_of_user
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
+from sweep_analysis.stats.drift import DRIFT_ALPHA
 
 QUIET_CPU_SHARE = 0.97
 """If a single busy thread has less CPU time over wall time than this, other processes used the CPU. On a quiet host
@@ -25,8 +27,6 @@ FAR = 1.3
 hosts that do not move CPUs, nearly all trials are within a few per cent of the median."""
 FEWEST_MOVED = 0.02
 """Minimum share of trials with a moved CPU that leads to a warning: an interrupt may disturb a few measurements."""
-DRIFT_ALPHA = 0.01
-"""A trend over the sweep is reported below this p-value."""
 
 
 def voids(sweep: Sweep) -> list[str]:
@@ -150,8 +150,11 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 def _cpu_share(sweep: Sweep) -> float | None:
     """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
-    Programs that report `latency_…` are excluded, because by design they wait for a clock or for requests.
+    Programs that report `latency_…` are excluded, because by design they wait for a clock or for requests. A user's
+    program is excluded, too, because it may wait for a disk or sleep.
     """
+    if is_of_user(sweep):
+        return None
     waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
         sweep.trials, on="trial"
     )

@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from sweep_analysis.read.errors import plain
+
 GAP = "  "
 
 MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
@@ -48,7 +50,8 @@ class Column:
 
 def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[int]) -> str:
     """Format the table as text. In the rows whose numbers are in `marked`, the last cell is coloured."""
-    cells = [[plain(cell) for cell in row] for row in rows]
+    # A line break in a text would end the row.
+    cells = [[plain(cell).replace("\n", " ") for cell in row] for row in rows]
     titles = [column.title for column in columns]
     if look.is_markdown:
         lines = [titles, ["---:" if column.is_number else "---" for column in columns]]
@@ -87,8 +90,3 @@ def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> 
         index = max(words, key=lambda it: widths[it])
         widths[index] = max(widths[index] - excess, min(NARROWEST, widths[index]))
     return widths
-
-
-def plain(text: str) -> str:
-    """Escape unprintable characters, so that text quoted from a file cannot control the terminal."""
-    return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)

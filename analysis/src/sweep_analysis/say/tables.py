@@ -268,6 +268,17 @@ COLUMNS: dict[str, list[Column]] = {
         pl.col("quantity").replace_strict(QUANTITY_NAMES, return_dtype=pl.String),
         *_OUTCOME,
     ],
+    "calibration": [
+        pl.col("panel").fill_null("all together").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("quantity").replace_strict(QUANTITY_NAMES, return_dtype=pl.String),
+        pl.col("verdict").alias("result"),
+        _change("time_ratio", "change"),
+        _change("equal_low", "from (90 %)"),
+        _change("equal_high", "to"),
+        pl.col("cells").alias("configurations"),
+    ],
     "ledger": ["what", "reason", "branch", pl.col("left_out").alias("left out"), "of"],
 }
 """The columns for people, by table. In: rows of the frame, with `panel` if each row is a configuration."""

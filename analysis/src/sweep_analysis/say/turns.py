@@ -50,7 +50,7 @@ def turns_table(times: pl.DataFrame, look: Look) -> str:
 
 def _row(row: dict[str, Any], times: pl.DataFrame, baseline: str) -> list[str]:
     own = times.filter(workload=row["workload"])
-    cells = [
+    return [
         row["workload"],
         *(_spread(own.filter(branch=name)) for name in (baseline, row["branch"])),
         percent(row["time_ratio"]),
@@ -58,8 +58,6 @@ def _row(row: dict[str, Any], times: pl.DataFrame, baseline: str) -> list[str]:
         f"±{percent(row['band'])[1:]}" if row["band"] else "unknown",
         _result(row),
     ]
-    # Tables for a terminal escape non-breaking spaces, so the cells get ordinary spaces.
-    return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]
 
 
 def _spread(runs: pl.DataFrame) -> str:

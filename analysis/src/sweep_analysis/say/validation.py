@@ -6,7 +6,8 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.stats.differences import NEAR, THRESHOLD
+from sweep_analysis.stats import differences, validation
+from sweep_analysis.stats.differences import NEAR
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 
@@ -36,10 +37,15 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
     said.append(f"Simulated ({simulated.path.name}) {when}.")
     near = found.cells.height - found.missed.height
     said.append(
-        f"{near} of {count(found.cells.height, 'configuration')} within {MARGIN:.0%} ({found.share:.0%}); geometric mean of "
-        f"simulated over measured time {found.mean_ratio:.3f}."
+        f"**Validation of times {_result(found.passes)}**: {near} of {count(found.cells.height, 'configuration')} within "
+        f"{MARGIN:.0%} ({found.share:.0%}); the threshold is {validation.THRESHOLD:.0%}. Geometric mean of simulated over "
+        f"measured time: {found.mean_ratio:.3f}."
     )
     return said
+
+
+def _result(passes: bool) -> str:  # noqa: FBT001 - the only argument
+    return "passed" if passes else "failed"
 
 
 def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
@@ -49,12 +55,12 @@ def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
     """
     certain, tested = rows.filter("is_certain"), rows.filter(~pl.col("is_bimodal"))
     right, near = int(certain["is_right"].sum()), int(tested["is_near"].sum())
-    passes = right == certain.height and near / tested.height >= THRESHOLD
+    passes = right == certain.height and near / tested.height >= differences.THRESHOLD
     rest = rows.height - tested.height
     left_out = f" Not tested, because bimodal: {count(rest, 'configuration')}." if rest else ""
     return (
-        f"**Validation {'passed' if passes else 'failed'}**: in {count(certain.height, 'configuration')} the measured "
+        f"**Validation of gains and losses {_result(passes)}**: in {count(certain.height, 'configuration')} the measured "
         f"95 % interval of a branch's change against `{baseline}` excludes 0. The simulation has the sign right in {right} "
         f"of them; the threshold is all. The simulated ratio is within {NEAR:.0%} of the measured ratio in {near} of "
-        f"{count(tested.height, 'configuration')}; the threshold is {THRESHOLD:.0%}.{left_out}"
+        f"{count(tested.height, 'configuration')}; the threshold is {differences.THRESHOLD:.0%}.{left_out}"
     )

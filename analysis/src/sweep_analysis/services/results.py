@@ -62,7 +62,7 @@ class Result:
 
 
 def result_of(name: str) -> Result:
-    """The result of an experiment from its newest sweep in `results/sweeps`, or only the published numbers."""
+    """The result of an experiment from its newest committed sweep, or only the published numbers."""
     return result(experiment_named(name), newest_of(name))
 
 
@@ -70,8 +70,8 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """The result of an experiment from `sweep`, or only the published numbers."""
     if sweep is None:
         summary = (
-            f"Not measured yet: no sweep of {experiment.name} is in results/sweeps, so the chart has only published numbers. "
-            f"`cargo runner sweep --experiment {experiment.name}` measures it."
+            f"Not measured yet: no sweep of {experiment.name} is committed, so the chart has only published numbers. "
+            f"`cargo runner sweep --experiment {experiment.name}` measures it; then commit the sweep."
         )
         return Result(experiment, points(None, experiment), summary)
     analysis = analyse(sweep)

@@ -11,12 +11,13 @@ from functools import cached_property
 
 import polars as pl
 
-from sweep_analysis.read.frames import PREDICTIONS
+from sweep_analysis.read.frames import CALIBRATION, PREDICTIONS
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.predictions import EXPERIMENT, costs_of, read_predictions
 from sweep_analysis.read.request import experiment_of
 from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.boxes import box_signs, longest_waits
+from sweep_analysis.stats.calibration import calibrations
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
@@ -154,6 +155,16 @@ class Analysis:
     def claim_details(self) -> pl.DataFrame:
         """Pre-registered hypotheses by workload: rows of `frames.CLAIM_DETAILS`."""
         return self._checked.details
+
+    @_frame("calibration")
+    def calibration(self) -> pl.DataFrame:
+        """Whether each branch is equivalent to the baseline: rows of `frames.CALIBRATION`.
+
+        Empty for a simulated sweep, whose times depend on cost parameters that are not exact.
+        """
+        if self.baseline is None or self.sweep.machine is not None:
+            return pl.DataFrame(schema=CALIBRATION)
+        return calibrations(self.times, self.baseline)
 
     @_frame("predictions")
     def predicted(self) -> pl.DataFrame:

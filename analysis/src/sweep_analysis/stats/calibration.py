@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.schema import PANEL, PLACE
-from sweep_analysis.stats.compare import ALPHA, Comparison, holm
+from sweep_analysis.read.frames import CALIBRATION, cast_to
+from sweep_analysis.read.schema import PANEL, PLACE, TWIN_SUFFIX
+from sweep_analysis.stats.compare import ALPHA, QUANTITIES, Comparison, holm
 
 MEAN_MARGIN = 0.02
 """Margin of equivalence of the ratio of level `overall`."""
@@ -28,6 +29,9 @@ EQUAL = "equivalent"
 OFF = "different"
 OPEN = "inconclusive"
 ANSWERS = (EQUAL, OFF, OPEN)
+
+TESTED = ("time", "cpu")
+"""The quantities of the table of equivalence."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,32 @@ def calibration(
 
     In: rows of `frames.TIMES`.
     """
-    compared = Comparison(times, baseline, quantity)
+    return _of_branch(Comparison(times, baseline, quantity), branch)
+
+
+def calibrations(times: pl.DataFrame, baseline: str) -> pl.DataFrame:
+    """Test the equivalence of each branch and `baseline` in each of `TESTED`.
+
+    In:  rows of `frames.TIMES`.
+    Out: rows of `frames.CALIBRATION`, by quantity and branch: first the mean, then the configurations, the
+         largest changes first. The A/A control is left out.
+    """
+    rows = [pl.DataFrame(schema=CALIBRATION)]
+    for quantity in TESTED:
+        if times[QUANTITIES[quantity]].null_count() == times.height:
+            continue
+        compared = Comparison(times.lazy(), baseline, quantity)
+        for branch in compared.branches:
+            found = None if branch.endswith(TWIN_SUFFIX) else _of_branch(compared, branch)
+            if found is not None:
+                rows += [
+                    part.with_columns(verdict="answer").select(cast_to(CALIBRATION))
+                    for part in (found.mean, found.cells)
+                ]
+    return pl.concat(rows)
+
+
+def _of_branch(compared: Comparison, branch: str) -> Calibration | None:
     if branch not in compared.branches:
         return None
     mean, cells = (

@@ -64,7 +64,10 @@ MOST_THREADS = 1 << 30
 _COLUMNS = pl.Schema(
     CLAIMS
     | CLAIM_DETAILS
-    | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "degrees")}
+    | {
+        name: COMPARISONS[name]
+        for name in ("units", "ratio_drift", "p_drift", "degrees", "is_bimodal")
+    }
     | {"error": pl.Float64}
 )
 """Columns that the test of a hypothesis uses."""
@@ -170,7 +173,10 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
                 ]
                 parts.append((len(rows) - 1, claim, each))
                 continue
+            each = comparisons(claim, branch, against, claim.quantity, "cell")
             why = f"no configuration has good trials of `{branch}` and `{against}`"
+            if each and all(it["is_bimodal"] for it in each):
+                why = "every configuration is bimodal"
         rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
     tested = sum(row.get("verdict") is None for row in rows)
     details = [pl.DataFrame(schema=CLAIM_DETAILS)]
@@ -213,7 +219,9 @@ def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]
 def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
     """Correct the p-values of `rows` for the number of rows and of `claims`, and fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
-    known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
+    is_bimodal = pl.col("is_bimodal").fill_null(value=False)
+    is_known = pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~is_bimodal
+    known = table.select(is_known).to_series().to_numpy()
     p_holm, detectable = np.full((2, table.height), np.nan)
     if known.any():
         p_holm[known] = np.minimum(claims * holm(table["p_value"].to_numpy()[known]), 1.0)
@@ -294,7 +302,7 @@ def reason_untested(sweep: Sweep, found: _Row) -> str | None:
         return f"{units} of each branch are too few, {FEWEST_UNITS} are needed"
     if found["band"] is None:
         return "no A/A control ran, so the noise is unknown"
-    return None
+    return "it is bimodal" if found["is_bimodal"] else None
 
 
 def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:

@@ -12,7 +12,7 @@ A difference is significant if its corrected p-value is below 5 %, and its ratio
 floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
 because a reader may quote any of them. So a sweep of equal branches has a significant difference with a
 probability of at most 5 %. A significant ratio that drifts over the sweep by more than it differs from 1
-counts as not tested. A row that pools only one configuration has the same test as that configuration, at every level.
+counts as not tested. A row that pools only one configuration has the interval and the test of that configuration, at every level.
 
 On simulated machines the cost parameters are known within about 10 %, so no smaller change is significant.
 If all seeds of a simulated configuration agree, chance has no effect on the configuration.
@@ -24,6 +24,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from scipy import special
 from sweep_analysis.read.frames import COMPARISONS, cast_to
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
+from sweep_analysis.stats.drift import DRIFT_ALPHA
 from sweep_analysis.stats.location import (
     CONFIDENCE,
     FEWEST_UNITS,
@@ -89,8 +91,6 @@ LEAST_SIMULATED = 0.1
 the cost parameters."""
 MANY_BIMODAL = 2
 """With this many bimodal branches, no branch of a simulated configuration is tested."""
-DRIFT_ALPHA = 0.01
-"""P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
 """With fewer replicates, a ratio is not tested for a trend."""
 
@@ -288,7 +288,11 @@ class Comparison:
         ]
 
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
-        """Estimate and spread over each group of configurations, as arrays of groups by branches."""
+        """Estimate and spread over each group of configurations, as arrays of groups by branches.
+
+        A group of one configuration has the spread of the level `cell`. The other groups of a level would change the
+        spread, so the same configuration would have another interval at each level.
+        """
         parts = [pooled(self._cells.at(cells)) for cells in groups]
         found = Location(
             *(
@@ -296,7 +300,17 @@ class Comparison:
                 for name in Location.__dataclass_fields__
             )
         )
-        return found, shared_spread(found, exact=self._simulated)
+        shared = shared_spread(found, exact=self._simulated)
+        for at, cells in enumerate(groups):
+            if cells.size == 1:
+                shared.error[at] = self._spread_of_cells.error[cells[0]]
+                shared.degrees[at] = self._spread_of_cells.degrees[cells[0]]
+        return found, shared
+
+    @cached_property
+    def _spread_of_cells(self) -> Spread:
+        """Spread of every configuration by itself, as an array of configurations by branches."""
+        return shared_spread(self._cells, exact=self._simulated)
 
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """Make a row per group and branch of the group.
@@ -422,7 +436,8 @@ class Comparison:
             error = np.sqrt((left**2).sum(axis=2) / free / (when**2).sum(axis=2))
             p_values = 2 * special.stdtr(free, -np.abs(slope) / np.maximum(error, 1e-12))
         enough = number >= FEWEST_TO_DRIFT
-        whole = np.exp(slope * np.maximum(number - 1, 0))
+        # From the first known replicate to the last, because some between them may be missing.
+        whole = np.exp(slope * np.ptp(when, axis=2))
         return np.where(enough, whole, np.nan), np.where(enough, p_values, np.nan)
 
 

@@ -15,7 +15,7 @@ NEAR = 0.10
 """A simulated ratio of two branches is accurate if it is within a factor of 1 + `NEAR` of the measured ratio, either way."""
 
 THRESHOLD = 0.80
-"""The validation needs at least this share of accurate configurations. It also needs each certain sign to be right."""
+"""The validation of gains and losses needs at least this share of accurate configurations. It also needs each certain sign to be right."""
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:

@@ -16,6 +16,8 @@ from sweep_analysis.read.frames import RESIDUALS, cast_to
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.units import beside_cell
 
+DRIFT_ALPHA = 0.01
+"""P-value below which times, or a ratio (`compare`), have a trend over the sweep."""
 FEWEST_BLOCKS = 10
 """With fewer blocks there is no test for a trend."""
 

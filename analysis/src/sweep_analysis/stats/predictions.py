@@ -161,8 +161,7 @@ def _compared(
     if found.height != 1:
         return {}, f"{found.height} comparisons instead of one: sweep with one `--mode`"
     row = found.row(0, named=True)
-    bimodal = "it is bimodal" if row["is_bimodal"] else None
-    return row, reason_untested(sweep, row) or bimodal
+    return row, reason_untested(sweep, row)
 
 
 def share(prediction: Prediction, box: Sweep, times: pl.DataFrame) -> tuple[int, int]:

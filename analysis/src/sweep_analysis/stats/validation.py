@@ -18,6 +18,8 @@ from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
 """A prediction is accurate if the ratio of predicted to measured time is within the factor 1 + `MARGIN`, either way."""
+THRESHOLD = 0.80
+"""The validation of times needs at least this share of accurate predictions."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class Validation:
     def share(self) -> float:
         """Share of the configurations with an accurate prediction."""
         return 1 - self.missed.height / self.cells.height
+
+    @property
+    def passes(self) -> bool:
+        """Whether enough predictions are accurate."""
+        return self.share >= THRESHOLD
 
     @property
     def mean_ratio(self) -> float:
