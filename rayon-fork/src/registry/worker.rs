@@ -187,7 +187,13 @@ impl Worker {
     /// This function is not inlined, because the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
-        self.take_local()
+        // A pop writes a word that other searching workers read, even if the deque is empty.
+        let local = if self.has_local_jobs() {
+            self.take_local()
+        } else {
+            self.take_broadcast()
+        };
+        local
             .or_else(|| self.steal())
             .or_else(|| self.take_injected())
     }
