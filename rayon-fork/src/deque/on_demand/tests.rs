@@ -32,6 +32,11 @@ fn steal(stealer: &Stealer<Numbered>) -> Option<usize> {
     settled?.success().map(|job| job.0)
 }
 
+fn push_and_respond(deque: &Deque<Numbered>) -> Response {
+    deque.push(Numbered(0));
+    deque.respond()
+}
+
 fn pop(deque: &Deque<Numbered>) -> Option<usize> {
     deque.pop().map(|job| job.0)
 }
@@ -95,10 +100,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
 fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
-    let push = || {
-        deque.push(Numbered(0));
-        deque.respond()
-    };
+    let push = || push_and_respond(&deque);
     assert_eq!(push(), wanted(Offer::OnlyJob));
     let responses_until_unwanted = || {
         (1..1000).find(|_| {
@@ -123,10 +125,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
 fn a_job_that_the_owner_takes_back_each_time_is_unwanted_until_a_thief_takes_one() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
-    let push = || {
-        deque.push(Numbered(0));
-        deque.respond()
-    };
+    let push = || push_and_respond(&deque);
     let pushes_until_unwanted = || {
         (1..1000).find(|_| {
             let response = push();
