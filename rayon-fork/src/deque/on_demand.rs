@@ -372,10 +372,10 @@ impl<T: TwoWords> Deque<T> {
                 public = now;
                 continue;
             }
-            if count == 1 && !is_gone {
-                self.count_unwanted(public.tail(head));
-            }
             if next.tail(head) == head {
+                if !is_gone {
+                    self.count_unwanted(public.tail(head));
+                }
                 self.set_head(head);
                 self.seen_tail.set(head);
             }

@@ -8,8 +8,9 @@ use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
 /// Shows the counts of the variant, how many jobs wait in each queue, and whether each worker is
-/// awake, armed (about to block), parked (blocked) or woken (about to run). Printing never blocks, so that a user can
-/// examine a pool that hangs. The printed values may be of slightly different moments.
+/// awake, armed (about to block), parked (blocked) or woken (about to run). Printing never blocks,
+/// so that a user can examine a pool that hangs. The printed values may be of slightly different
+/// moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::counters::dimensions::Propagation as _;
 use super::counters::{PropagationOf, Selected};
 use crate::sync::{AtomicUsize, Cost, Instant, Ordering, hint};
+use crate::thread_count;
 
 /// The assumed time from a waker's call until the woken thread runs, until wake-ups were measured.
 /// The value is from a virtual machine of two CPUs.
@@ -68,6 +69,16 @@ const UNTIMED: u32 = 7;
 /// thread runs.
 pub(crate) fn cost_of_wake_ups() -> Cost {
     Cost::new(A_WAKE_UP, WAKE_UPS)
+}
+
+/// Returns the number of CPUs. Workers that do not spin do not depend on it, so their variants do not
+/// ask the system.
+pub(super) fn cpus() -> usize {
+    if SPINS {
+        thread_count::cpus_at_first()
+    } else {
+        usize::MAX
+    }
 }
 
 /// The number of next attempts to skip.

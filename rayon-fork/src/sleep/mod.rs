@@ -29,7 +29,6 @@ use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence, yield_now};
-use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::time::Duration;
@@ -153,9 +152,7 @@ impl Sleep {
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once for all workers; otherwise workers that start at the same
         // time would all read it.
-        if history::SPINS {
-            thread_count::cpus_at_first();
-        }
+        history::cpus();
         Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
 }
@@ -198,12 +195,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     pub(crate) fn history(&self) -> SearchHistory {
-        let cpus = if history::SPINS {
-            thread_count::cpus_at_first()
-        } else {
-            usize::MAX
-        };
-        SearchHistory::new(self.slots.len(), cpus)
+        SearchHistory::new(self.slots.len(), history::cpus())
     }
 
     #[inline]
