@@ -15,9 +15,7 @@ mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 pub(crate) use lazy::{JobDeque, JobStealer, NAME_PART, Place};
-// Only `demand` uses `Offer`.
-#[allow(unused_imports)]
-pub(crate) use terms::{Offer, Response, TwoWords};
+pub(crate) use terms::{Response, TwoWords};
 
 /// Repeats `attempt` as long as it returns `Steal::Retry`, because another thread interfered.
 #[inline]

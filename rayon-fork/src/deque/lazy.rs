@@ -1,7 +1,7 @@
 //! Split deques. In pools whose workers take their newest job first, a job stays private to its
 //! worker until another worker is idle. In FIFO pools all jobs are shared.
 
-use super::terms::{Offer, Response, TwoWords};
+use super::terms::{Response, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
@@ -95,7 +95,7 @@ impl<T: TwoWords> JobDeque<T> {
         match self {
             Self::Private(deque) => deque.respond(),
             Self::Shared(_) => Response {
-                offer: Offer::NoNewJob,
+                is_first: false,
                 is_unwanted: false,
             },
         }

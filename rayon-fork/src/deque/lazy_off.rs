@@ -1,7 +1,7 @@
 //! The counterpart of `lazy.rs` in a build whose jobs are all shared. The types here have the same
 //! names, and wrap crossbeam's deque.
 
-use super::terms::{Offer, Response, TwoWords};
+use super::terms::{Response, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
@@ -64,7 +64,7 @@ impl<T: TwoWords> JobDeque<T> {
 
     pub(crate) fn respond(&self) -> Response {
         Response {
-            offer: Offer::NoNewJob,
+            is_first: false,
             is_unwanted: false,
         }
     }

@@ -84,7 +84,7 @@ use crossbeam_utils::CachePadded;
 
 use self::ring::{MOST_SHARED, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
-use super::terms::{Offer, Response, TwoWords};
+use super::terms::{Response, TwoWords};
 use crate::sync::modelled::{
     AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
 };
@@ -550,7 +550,7 @@ impl<T: TwoWords> Deque<T> {
         let exposes_all = self.was_helped_lately();
         if public.count() > 0 && !exposes_all {
             self.count_unwanted(public.tail(head));
-            return self.response(Offer::NoNewJob);
+            return self.response(false);
         }
         loop {
             let (private, count) = (head - public.split(head), public.count());
@@ -563,13 +563,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // Otherwise a job was shared already, or there is no job.
-                    let is_exposed = more > 0 && count == 0;
-                    return self.response(match private {
-                        _ if !is_exposed => Offer::NoNewJob,
-                        1 => Offer::OnlyJob,
-                        _ => Offer::SomeJobs,
-                    });
+                    return self.response(more > 0 && count == 0);
                 }
                 Err(now) => public = now,
             }
@@ -601,12 +595,15 @@ impl<T: TwoWords> Deque<T> {
 
     /// A response says that jobs are unwanted if no thief came for [`UNTIL_UNWANTED`] shared jobs in
     /// a row. Then the count begins again.
-    fn response(&self, offer: Offer) -> Response {
+    fn response(&self, is_first: bool) -> Response {
         let is_unwanted = self.unwanted.get() >= UNTIL_UNWANTED;
         if is_unwanted {
             self.unwanted.set(0);
         }
-        Response { offer, is_unwanted }
+        Response {
+            is_first,
+            is_unwanted,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -18,18 +18,9 @@ pub(crate) trait TwoWords {
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
-    pub(crate) offer: Offer,
+    /// Whether no job was shared before, and now at least one is. If not, there was a shared job
+    /// already, or a thief has just taken one or is about to expose one.
+    pub(crate) is_first: bool,
     /// Whether no thief came for the last shared jobs.
     pub(crate) is_unwanted: bool,
-}
-
-#[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offer {
-    /// There was no shared job, and now the deque's only job is shared.
-    OnlyJob,
-    /// There was no shared job, and now one of the deque's jobs is shared, or more.
-    SomeJobs,
-    /// There was a shared job already, or a thief has just taken one or is about to expose one.
-    NoNewJob,
 }

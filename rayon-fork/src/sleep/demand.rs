@@ -7,11 +7,10 @@ use std::time::Duration;
 use super::Sleep;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
-use crate::deque::{Offer, Response};
+use crate::deque::Response;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
-use crate::thread_count;
 
 /// How old a pool is before one of its workers [registers](Sleep::register) the process. A program
 /// that ends sooner never loses a worker to this call, which may take the kernel some 10 ms. A
@@ -35,8 +34,6 @@ pub(crate) struct StealRequest {
     pub(super) word: AtomicUsize,
     pub(super) fences: Fences,
     jobs: Jobs,
-    /// Whether the pool has more workers than there are CPUs.
-    is_oversubscribed: bool,
     /// 1 when a worker has gone to register the process. This flag belongs to a pool, not to the
     /// process, because a child of `fork` has none of its parent's workers, and builds its own
     /// pools.
@@ -53,10 +50,7 @@ impl StealRequest {
         match workers {
             0..=1 => Self::new(Jobs::Notified, Fences::alone()),
             _ if is_fifo => Self::new(Jobs::Shared, Fences::full()),
-            _ => Self {
-                is_oversubscribed: workers > thread_count::cpus_at_first(),
-                ..Self::new(Jobs::Private, Fences::cheapest_in_time())
-            },
+            _ => Self::new(Jobs::Private, Fences::cheapest_in_time()),
         }
     }
 
@@ -70,7 +64,6 @@ impl StealRequest {
             word: AtomicUsize::new(0),
             fences,
             jobs,
-            is_oversubscribed: false,
             registrar: UnmodelledUsize::new(0),
             // In a browser `Instant` panics. There registering is immediate, so a browser never
             // makes this call.
@@ -213,24 +206,15 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Call this when the calling worker has pushed a job, and a request is set. `response` is the
     /// response of the worker's deque.
     pub(crate) fn respond(&self, response: Response) {
-        if response.offer != Offer::NoNewJob || self.somebody_sleeps() {
-            self.job_offered(self.is_left_to_searchers(response));
+        if response.is_first || self.somebody_sleeps() {
+            // Searching workers come for the jobs sooner than a woken worker would, unless they
+            // have left jobs to the owner before.
+            self.job_offered(response.is_first || !response.is_unwanted);
         }
         // The request of a worker that searches is cleared, too: that worker may have no CPU. When
         // it searches again, it sets the request again.
         if response.is_unwanted && !self.somebody_sleeps() {
             self.clear_request();
-        }
-    }
-
-    /// Returns whether a job need not wake a sleeper if a worker searches.
-    fn is_left_to_searchers(&self, response: Response) -> bool {
-        // In an oversubscribed pool, the workers that search may have no CPU. Elsewhere they come
-        // for the other jobs sooner than a woken worker would.
-        match response.offer {
-            Offer::OnlyJob => true,
-            Offer::SomeJobs => !self.request.is_oversubscribed,
-            Offer::NoNewJob => !self.request.is_oversubscribed && !response.is_unwanted,
         }
     }
 
@@ -286,24 +270,34 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 #[cfg(all(test, not(fork_loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::counters::Selected;
+    use crate::sleep::counters::Packed;
+    use crate::sleep::counters::dimensions::{IdleFirst, Inline, Jec, NoFence, WakeWhereWorkIs};
+    use crate::sleep::parking::Slot;
+
+    type Champion = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
     #[test]
-    fn only_an_oversubscribed_pool_wakes_a_worker_for_a_further_job_if_another_one_searches() {
-        for is_oversubscribed in [false, true] {
-            let request = StealRequest {
-                is_oversubscribed,
-                ..StealRequest::new(Jobs::Private, Fences::full())
-            };
-            let sleep = Sleep::<Selected>::with_request(2, request);
-            let is_left =
-                |offer, is_unwanted| sleep.is_left_to_searchers(Response { offer, is_unwanted });
-            for is_unwanted in [false, true] {
-                assert!(is_left(Offer::OnlyJob, is_unwanted));
-                assert_eq!(is_left(Offer::SomeJobs, is_unwanted), !is_oversubscribed);
-            }
-            assert_eq!(is_left(Offer::NoNewJob, false), !is_oversubscribed);
-            assert!(!is_left(Offer::NoNewJob, true));
+    fn jobs_are_left_to_a_worker_that_searches_unless_no_thief_came_for_the_last_ones() {
+        let request = StealRequest::new(Jobs::Private, Fences::full());
+        let sleep = Sleep::<Champion, Slot>::with_request(3, request);
+        (0..2).for_each(|worker| sleep.counters.begin_search(worker));
+        let ticket = sleep.counters.become_sleepy(0);
+        assert!(sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket)));
+        for (is_first, is_unwanted, sleeping) in [
+            (true, false, 1),
+            (true, true, 1),
+            (false, false, 1),
+            (false, true, 0),
+        ] {
+            sleep.respond(Response {
+                is_first,
+                is_unwanted,
+            });
+            assert_eq!(
+                sleep.counters.sleeping(),
+                sleeping,
+                "{is_first} {is_unwanted}"
+            );
         }
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::counters::dimensions::Propagation as _;
 use super::counters::{PropagationOf, Selected};
+use super::{FEWER_ROUNDS, ROUNDS};
 use crate::sync::{AtomicUsize, Cost, Instant, Ordering, hint};
 use crate::thread_count;
 
@@ -332,8 +333,19 @@ impl SearchHistory {
         goes_on
     }
 
-    pub(super) fn all_may_spin(&self) -> bool {
-        self.all_may_spin
+    pub(super) fn is_oversubscribed(&self) -> bool {
+        self.is_oversubscribed
+    }
+
+    /// Returns after how many unsuccessful searches the worker searches on. After the next one it
+    /// spins or becomes sleepy. `was_called` says that the worker was woken or was just about to
+    /// block.
+    pub(super) fn rounds(&self, was_called: bool) -> u32 {
+        if !self.is_oversubscribed && (was_called || self.all_may_spin) {
+            FEWER_ROUNDS
+        } else {
+            ROUNDS
+        }
     }
 
     /// Returns for how many times the cost of a wake-up the worker may spin now.

@@ -42,7 +42,8 @@ const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 /// workers of the pool may spin, all their searches have this number. It is from trials by hand
 /// on two CPUs: with more rounds, idle workers use more CPU time. In a larger pool, a worker that
 /// just had a job has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most
-/// machines of a box, and if the pool is oversubscribed, the first yields often run other workers.
+/// machines of a box. In an oversubscribed pool, all searches have all rounds, because the first
+/// yields often run other workers.
 const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
     8
 } else {
@@ -95,12 +96,12 @@ enum Phase {
     Sleepy(SleepyTicket),
 }
 
-/// Returns how many rounds a worker has that begins to search.
 #[inline]
-fn rounds(history: Option<&SearchHistory>) -> u32 {
+fn rounds(history: Option<&SearchHistory>, was_called: bool) -> u32 {
     match history {
-        Some(history) if history.all_may_spin() => FEWER_ROUNDS,
-        _ => ROUNDS,
+        Some(history) => history.rounds(was_called),
+        None if was_called => FEWER_ROUNDS,
+        None => ROUNDS,
     }
 }
 
@@ -120,12 +121,12 @@ impl IdlePeriod<'_> {
             Phase::Searching { rounds_left } => rounds_left,
             Phase::Spinning | Phase::Sleepy(_) => 0,
         };
-        rounds(self.history) - rounds_left
+        rounds(self.history, false) - rounds_left
     }
 
     fn restart(&mut self) {
         self.phase = Phase::Searching {
-            rounds_left: FEWER_ROUNDS,
+            rounds_left: rounds(self.history, true),
         };
     }
 
@@ -210,7 +211,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod {
             worker,
             phase: Phase::Searching {
-                rounds_left: rounds(history),
+                rounds_left: rounds(history, false),
             },
             history,
         }
@@ -227,16 +228,34 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if let (Phase::Spinning, Some(history)) = (idle.phase, idle.history) {
             history.was_worth_it();
         }
-        let mut sleepers_to_wake = self.counters.end_search(idle.worker);
-        if sleepers_to_wake > 0 && PropagationOf::<C>::SCANS_FIRST {
-            sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
-        } else if let (true, Some(history)) = (PropagationOf::<C>::SPINS, idle.history) {
-            sleepers_to_wake = self.wanted_beside_searchers(history, queues);
-        }
+        let of_counters = self.counters.end_search(idle.worker);
+        let sleepers_to_wake = match idle.history {
+            _ if !PropagationOf::<C>::SCANS_FIRST => of_counters,
+            Some(history) if history.is_oversubscribed() && !self.all_others_sleep() => {
+                self.counters.sleeping().min(2)
+            }
+            _ if of_counters > 0 => work_in_sight::<C>(queues, of_counters),
+            Some(history) if PropagationOf::<C>::SPINS => {
+                self.wanted_beside_searchers(history, queues)
+            }
+            _ => 0,
+        };
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
         }
         self.after_search();
+    }
+
+    /// Returns whether all workers but the calling one sleep. In an oversubscribed pool, a worker
+    /// that stops searching looks for work only then. Otherwise it wakes up to two sleepers, as in
+    /// rayon-core: where workers often block while others are busy, they steal about twice as many
+    /// jobs, and rayon splits each stolen job again.
+    #[inline]
+    fn all_others_sleep(&self) -> bool {
+        // ORDERING: the counters' `end_search` came first. A producer that relied on the calling
+        // worker read the counters before that step, so this load sees the sleepers that the
+        // producer did not wake.
+        self.counters.sleeping() + 1 >= self.slots.len()
     }
 
     /// Returns how many sleepers should help the workers that still search, at most two. Returns 0

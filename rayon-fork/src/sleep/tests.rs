@@ -116,9 +116,16 @@ fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: S
 }
 
 #[test]
-fn only_workers_of_pools_of_more_than_three_begin_with_all_rounds() {
-    let of_pool = |workers| rounds(Some(&SearchHistory::new(workers, 2)));
-    assert_eq!((of_pool(3), of_pool(4)), (FEWER_ROUNDS, ROUNDS));
+fn only_workers_of_wide_or_oversubscribed_pools_begin_with_all_rounds() {
+    let of_pool = |workers, cpus| rounds(Some(&SearchHistory::new(workers, cpus)), false);
+    assert_eq!((of_pool(3, 4), of_pool(4, 4)), (FEWER_ROUNDS, ROUNDS));
+    assert_eq!(of_pool(3, 2), ROUNDS);
+}
+
+#[test]
+fn only_workers_of_oversubscribed_pools_have_all_rounds_after_they_slept() {
+    let of_pool = |cpus| rounds(Some(&SearchHistory::new(4, cpus)), true);
+    assert_eq!((of_pool(4), of_pool(3)), (FEWER_ROUNDS, ROUNDS));
 }
 
 fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
@@ -358,6 +365,28 @@ fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
         );
         sleep.end_search(searcher, &Scripted::default());
     });
+}
+
+/// Returns how many of `asleep` sleepers are left in a pool of four workers on two CPUs, after the
+/// last worker stopped searching and saw no work.
+fn left_asleep_if_oversubscribed(asleep: usize) -> usize {
+    let sleep = Sleep::<ScansFirst>::with_workers(4);
+    for worker in 0..asleep {
+        sleep.counters.begin_search(worker);
+        let ticket = sleep.counters.become_sleepy(worker);
+        let slot = &sleep.slots[worker];
+        assert!(slot.try_arm(|| sleep.counters.try_begin_sleep(worker, ticket)));
+    }
+    let history = SearchHistory::new(4, 2);
+    sleep.end_search(sleep.begin_search(3, Some(&history)), &Scripted::default());
+    sleep.counters.sleeping()
+}
+
+#[test]
+fn in_an_oversubscribed_pool_a_searcher_that_stops_wakes_two_unless_all_others_sleep() {
+    assert_eq!(left_asleep_if_oversubscribed(2), 0, "worker 2 is busy");
+    assert_eq!(left_asleep_if_oversubscribed(1), 0, "two workers are busy");
+    assert_eq!(left_asleep_if_oversubscribed(3), 3, "no queue has a job");
 }
 
 #[test]

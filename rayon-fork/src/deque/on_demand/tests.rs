@@ -9,16 +9,16 @@ use super::numbered::Numbered;
 use super::{
     Deque, EMPTY_UNTIL_SMALL, Fences, RESPONSES_AFTER_HELP, Steal, Stealer, UNTIL_UNWANTED,
 };
-use crate::deque::{Offer, Response};
+use crate::deque::Response;
 
 fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
 /// Returns a deque with room for one job, whose indices soon wrap around in the word `public`.
-fn wanted(offer: Offer) -> Response {
+fn wanted(is_first: bool) -> Response {
     Response {
-        offer,
+        is_first,
         is_unwanted: false,
     }
 }
@@ -68,14 +68,11 @@ fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
         deque.push(Numbered(job));
         assert_eq!(
             (deque.respond(), steal(&stealer)),
-            (wanted(Offer::NoNewJob), Some(job - 1))
+            (wanted(false), Some(job - 1))
         );
     });
     deque.push(Numbered(99));
-    assert_eq!(
-        (deque.respond(), stealer.len()),
-        (wanted(Offer::NoNewJob), 2)
-    );
+    assert_eq!((deque.respond(), stealer.len()), (wanted(false), 2));
     assert_eq!(
         [0; 2].map(|_| steal(&stealer)),
         [Some(RESPONSES_AFTER_HELP as usize), None]
@@ -88,7 +85,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
     assert!(!deque.try_take_back(first), "another job is newer");
     assert!(deque.try_take_back(second));
-    assert_eq!(deque.respond(), wanted(Offer::OnlyJob));
+    assert_eq!(deque.respond(), wanted(true));
     assert!(!deque.try_take_back(first), "the job is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
     assert!(!deque.try_take_back(first), "a thief took the job");
@@ -101,19 +98,19 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
     let push = || push_and_respond(&deque);
-    assert_eq!(push(), wanted(Offer::OnlyJob));
+    assert_eq!(push(), wanted(true));
     let responses_until_unwanted = || {
         (1..1000).find(|_| {
             let response = push();
-            assert_eq!(response.offer, Offer::NoNewJob);
+            assert!(!response.is_first);
             response.is_unwanted
         })
     };
     assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
     assert_eq!(responses_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(push(), wanted(Offer::NoNewJob));
+    assert_eq!(push(), wanted(false));
     assert!(steal(&stealer).is_some());
-    assert_eq!(deque.respond(), wanted(Offer::SomeJobs));
+    assert_eq!(deque.respond(), wanted(true));
     assert_eq!(
         responses_until_unwanted(),
         Some(UNTIL_UNWANTED),
@@ -129,14 +126,14 @@ fn a_job_that_the_owner_takes_back_each_time_is_unwanted_until_a_thief_takes_one
     let pushes_until_unwanted = || {
         (1..1000).find(|_| {
             let response = push();
-            assert_eq!(response.offer, Offer::OnlyJob);
+            assert!(response.is_first);
             pop(&deque).unwrap();
             response.is_unwanted
         })
     };
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED));
-    assert_eq!(push(), wanted(Offer::OnlyJob));
+    assert_eq!(push(), wanted(true));
     assert!(steal(&stealer).is_some() && pop(&deque).is_none());
     assert_eq!(pushes_until_unwanted(), Some(UNTIL_UNWANTED + 1));
 }
@@ -174,15 +171,9 @@ fn random_steps_do_what_a_sequential_deque_does() {
                     } else {
                         jobs.len().div_ceil(2)
                     };
-                    let is_new = public == 0 && exposed > 0;
-                    let only = is_new.then_some(jobs.len() == 1);
-                    let told = match deque.respond().offer {
-                        Offer::OnlyJob => Some(true),
-                        Offer::SomeJobs => Some(false),
-                        Offer::NoNewJob => None,
-                    };
-                    assert_eq!(told, only, "{context}");
-                    public = if is_new || exposes_all {
+                    let is_first = public == 0 && exposed > 0;
+                    assert_eq!(deque.respond().is_first, is_first, "{context}");
+                    public = if is_first || exposes_all {
                         exposed
                     } else {
                         public
@@ -261,7 +252,7 @@ fn an_owner_about_to_block_gives_all_rings_back_but_the_first() {
         (0..1000).for_each(|job| {
             deque.push(Numbered(job));
         });
-        assert_ne!(deque.respond().offer, Offer::NoNewJob);
+        assert!(deque.respond().is_first);
         assert!((0..10).all(|job| steal(&stealer) == Some(job)));
         deque.give_back();
         assert!(slots(&deque) > 1000, "jobs are left in round {round}");

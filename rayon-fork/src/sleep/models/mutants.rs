@@ -22,6 +22,10 @@ pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     fn notify_job(real: &C, queue_was_empty: bool) -> usize {
         real.notify_job(queue_was_empty)
     }
+
+    fn sleeping(real: &C) -> usize {
+        real.sleeping()
+    }
 }
 
 pub(super) struct With<T, C>(C, PhantomData<T>);
@@ -60,7 +64,7 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     }
 
     fn sleeping(&self) -> usize {
-        self.0.sleeping()
+        T::sleeping(&self.0)
     }
 
     fn inactive(&self) -> usize {
@@ -98,6 +102,16 @@ pub(super) enum NoPropagation {}
 impl<C: SleepCounters> Change<C> for NoPropagation {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker);
+        0
+    }
+}
+
+/// Planted mistake: a worker of an oversubscribed pool that stops searching finds no sleeper to
+/// wake.
+pub(super) enum SeesNoSleepers {}
+
+impl<C: SleepCounters> Change<C> for SeesNoSleepers {
+    fn sleeping(_real: &C) -> usize {
         0
     }
 }

@@ -9,7 +9,6 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::{play, push_and_wait};
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
-use crate::deque::Offer;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
@@ -132,8 +131,8 @@ impl OnDemand {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
-            let is_new = self.deque.0.respond().offer != Offer::NoNewJob;
-            if is_new || self.offers_without_fence {
+            let is_first = self.deque.0.respond().is_first;
+            if is_first || self.offers_without_fence {
                 sleep.notify_job(true);
             }
         } else {
@@ -239,10 +238,11 @@ fn push_after_search<C: SleepCounters>() {
     pool.assert_at_rest();
 }
 
-fn push_two_dependent_jobs<C: SleepCounters>() {
+fn push_two_dependent_jobs<C: SleepCounters>(is_oversubscribed: bool) {
     push_and_wait::<C, Slot>(Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         on_demand: Some(OnDemand::right),
+        is_oversubscribed,
         ..Setup::new(2)
     });
 }
@@ -374,7 +374,7 @@ macro_rules! with {
                 a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, || clear_by::<$counters>(OnDemand::with_old_request, Sleep::clear_request);
                 jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, || push_two::<$counters>(OnDemand::right);
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
-                a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs::<$counters>;
+                a_private_job_that_waits_for_the_next_one_gets_it: LARGE, || push_two_dependent_jobs::<$counters>(false);
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, || last_searcher_leaves::<$counters>(OnDemand::right);
                 a_job_pushed_while_a_yield_scans_is_not_left_to_a_sleeper: PAIR, a_yield_scans_too_early::<$counters>;
             }
@@ -390,6 +390,7 @@ with! {
 // In variants that do not count searching workers, a sleeper must set the request. The mutant
 // `that_requests_no_more` does not set it.
 holds! {
+    a_private_job_that_waits_for_the_next_one_gets_it_in_an_oversubscribed_pool: LARGE, || push_two_dependent_jobs::<PackedScansFirst>(true);
     a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, || clear_by::<SplitNoJec>(OnDemand::with_old_request, Sleep::clear_request);
 }
 

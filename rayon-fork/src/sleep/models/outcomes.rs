@@ -87,6 +87,11 @@ macro_rules! scanning_holds {
     };
 }
 
+holds! {
+    in_an_oversubscribed_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs_if_oversubscribed::<Packed<ScanningFenced>, Slot>;
+    in_an_oversubscribed_split_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs_if_oversubscribed::<Split<ScanningFenced>, Slot>;
+}
+
 mod workers_that_wake_where_work_is {
     use super::*;
     for_each! { scanning_scenario:
@@ -96,6 +101,7 @@ mod workers_that_wake_where_work_is {
 }
 
 type Scanning = (Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs);
+type ScanningFenced = (Jec, PushFence, IdleFirst, Inline, WakeWhereWorkIs);
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
 type SplitNoJec = Split<(NoJec, ScanFence, IdleFirst, Inline)>;
@@ -114,6 +120,7 @@ holds! {
 is_caught! {
     scanning_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
     waking_no_sleeper_for_work_in_sight_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
+    missing_sleepers_in_an_oversubscribed_pool_is_caught: TRIO, LOST, play::push_two_dependent_jobs_if_oversubscribed::<With<SeesNoSleepers, Packed<ScanningFenced>>, Slot>;
     reading_events_before_registering_is_caught: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
     reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
     leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;

@@ -6,7 +6,7 @@ use crate::core_latch::CoreLatch;
 use crate::sleep::counters::SleepCounters;
 use crate::sleep::demand::{Jobs, StealRequest};
 use crate::sleep::parking::ParkingSlot;
-use crate::sleep::{Queues, Sleep};
+use crate::sleep::{Queues, SearchHistory, Sleep};
 use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,6 +57,8 @@ pub(super) struct Setup {
     pub(super) scans: bool,
     /// Planted mistake: a push notifies without the fence that pairs with the sleepers' scan.
     pub(super) is_push_unfenced: bool,
+    /// If true, the pool has more workers than there are CPUs.
+    pub(super) is_oversubscribed: bool,
 }
 
 impl Setup {
@@ -74,6 +76,7 @@ impl Setup {
             on_demand: None,
             scans: false,
             is_push_unfenced: false,
+            is_oversubscribed: false,
         }
     }
 }
@@ -98,6 +101,7 @@ pub(super) struct Pool<C, S> {
     unseen: Option<Unseen>,
     scans_before_leaving: bool,
     is_owned: bool,
+    is_oversubscribed: bool,
     caller: Option<Caller<C, S>>,
     /// The number of jobs. `ended` counts the jobs that have ended. `ended` is no loom atomic, so
     /// it adds no schedules.
@@ -140,6 +144,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
             unseen: setup.unseen,
             scans_before_leaving: setup.scans_before_leaving,
             is_owned: setup.is_owned,
+            is_oversubscribed: setup.is_oversubscribed,
             caller: None,
         }
     }
@@ -238,9 +243,11 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
 
     pub(super) fn work(&self, worker: usize) {
         let latch = &self.latches[worker];
+        let cpus = if self.is_oversubscribed { 1 } else { 3 };
+        let history = SearchHistory::new(self.latches.len(), cpus);
         let queues = View { pool: self, worker };
         while !latch.probe() {
-            let mut idle = self.sleep.begin_search(worker, None);
+            let mut idle = self.sleep.begin_search(worker, Some(&history));
             let mut found = None;
             while found.is_none() && !latch.probe() {
                 found = queues.find_work();

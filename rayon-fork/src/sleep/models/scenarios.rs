@@ -175,6 +175,17 @@ pub(super) fn push_two_dependent_jobs<C: SleepCounters, S: ParkingSlot + 'static
     });
 }
 
+pub(super) fn push_two_dependent_jobs_if_oversubscribed<
+    C: SleepCounters,
+    S: ParkingSlot + 'static,
+>() {
+    push_and_wait::<C, S>(Setup {
+        pushed: vec![Job::AwaitGate, Job::OpenGate],
+        is_oversubscribed: true,
+        ..Setup::new(2)
+    });
+}
+
 pub(super) fn terminate<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(2), |pool| {
         pool.set_latch(0);
