@@ -24,12 +24,17 @@ pub(super) struct Passes {
 
 impl Passes {
     pub(super) fn new(setup: &Setup<'_>, repeats: u64) -> Self {
-        let elements =
-            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
-        let mut values: Vec<u32> = (0..elements).collect();
-        Random::new(setup.seed).shuffle(&mut values);
+        let values = shuffled(setup);
         Self { values, repeats }
     }
+}
+
+/// Returns the numbers 0, 1, … in random order.
+pub(super) fn shuffled(setup: &Setup<'_>) -> Vec<u32> {
+    let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+    let mut values: Vec<u32> = (0..elements).collect();
+    Random::new(setup.seed).shuffle(&mut values);
+    values
 }
 
 /// The slice fits the caches, so this function adds no cost of memory bandwidth.

@@ -43,8 +43,18 @@ impl Tick {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// An external thread enters the pool for each burst.
+    Regions,
+    /// An external thread enters the pool for each tick.
+    Install,
+    /// A worker runs all ticks, and sleeps between them.
+    Worker,
+}
+
 pub(super) struct Ticks {
-    is_one_install: bool,
+    mode: Mode,
     tick: Tick,
     known: u64,
     answers: Vec<u64>,
@@ -60,12 +70,17 @@ impl Ticks {
             job_steps: values.whole("job-steps"),
             serial_steps: values.whole("serial-steps"),
         };
-        Self::of(values.word("mode") == "install", tick)
+        let mode = match values.word("mode") {
+            "install" => Mode::Install,
+            "worker" => Mode::Worker,
+            _ => Mode::Regions,
+        };
+        Self::of(mode, tick)
     }
 
-    fn of(is_one_install: bool, tick: Tick) -> Self {
+    fn of(mode: Mode, tick: Tick) -> Self {
         Self {
-            is_one_install,
+            mode,
             tick,
             known: tick.run(|burst| tick.burst(burst)),
             answers: Vec::new(),
@@ -74,19 +89,29 @@ impl Ticks {
 }
 
 impl Request for Ticks {
+    fn is_inside(&self) -> bool {
+        self.mode == Mode::Worker
+    }
+
     fn begin_run(&mut self, ticks: usize) {
         self.answers.clear();
         self.answers.reserve(ticks);
     }
 
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
-        let Self { tick, answers, .. } = self;
+        let Self {
+            tick,
+            answers,
+            mode,
+            ..
+        } = self;
         let on_pool = |burst| tick.burst_on_current_pool(burst);
         run.wait_for_each(|_, _| {
-            answers.push(match pool {
-                Some(pool) if self.is_one_install => pool.install(|| tick.run(on_pool)),
-                Some(pool) => tick.run(|burst| pool.install(|| on_pool(burst))),
-                None => tick.run(|burst| tick.burst(burst)),
+            answers.push(match (pool, *mode) {
+                (Some(pool), Mode::Regions) => tick.run(|burst| pool.install(|| on_pool(burst))),
+                (Some(pool), Mode::Install) => pool.install(|| tick.run(on_pool)),
+                (Some(_), Mode::Worker) => tick.run(on_pool),
+                (None, _) => tick.run(|burst| tick.burst(burst)),
             });
         });
     }
@@ -116,7 +141,7 @@ mod tests {
             job_steps: 3,
             serial_steps: 1,
         };
-        Ticks::of(false, tick)
+        Ticks::of(Mode::Regions, tick)
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod busy;
 mod calls;
+mod counting;
 mod graph;
 mod sections;
 mod urgent;
@@ -16,6 +17,7 @@ use protocol::Refusal;
 
 use self::busy::Busy;
 use self::calls::{Calls, Entry};
+use self::counting::Counting;
 use self::graph::Graph;
 use self::sections::Sections;
 use self::urgent::Urgent;
@@ -34,6 +36,9 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         "nested-sections" => at_once(setup, Entry::from(setup), Sections::nested(setup)),
         // The child of a node that ends last spawns the node, as multifrontal solvers do.
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
+        "fold" if values.count("counters") > 0 => {
+            at_once(setup, Entry::from(setup), Counting::new(setup))
+        }
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
         // Each pool sleeps while other pools are called.
