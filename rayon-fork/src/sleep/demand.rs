@@ -28,9 +28,19 @@ pub(crate) enum Jobs {
     Private,
 }
 
+/// The bit of the request that says that a worker is idle or was idle lately.
+pub(super) const REQUESTED: usize = 1;
+
+/// The bit of the request that says that a heavy side came after [`REQUESTED`] was set. So each push
+/// that this heavy side missed finds the request, and fences.
+pub(super) const PUBLISHED: usize = 2;
+
+/// The request counts how often it was cleared, in steps of this number. So a worker does not
+/// publish a request that was cleared and set again during its heavy side.
+const A_CLEARING: usize = 4;
+
 /// The steal request of a pool. The request has cache lines of its own, because it seldom changes.
 pub(crate) struct StealRequest {
-    /// 1 if a worker is idle or was idle lately, else 0.
     pub(super) word: AtomicUsize,
     pub(super) fences: Fences,
     jobs: Jobs,
@@ -82,7 +92,7 @@ impl StealRequest {
     fn is_there(&self) -> bool {
         // Relaxed: the comment on the light side of the fence in `Deque::push` says what this load
         // may miss.
-        self.word.load(Ordering::Relaxed) != 0
+        self.word.load(Ordering::Relaxed) & REQUESTED != 0
     }
 
     /// Requests jobs for a worker. The worker repeats this call after each unsuccessful search,
@@ -92,8 +102,42 @@ impl StealRequest {
         if !self.is_there() {
             // Relaxed: a worker may see the request late. Before this worker blocks, it sets the
             // request again, with a fence.
-            self.word.store(1, Ordering::Relaxed);
+            self.word.fetch_or(REQUESTED, Ordering::Relaxed);
         }
+    }
+
+    /// Clears the request, unless another thread changes it meanwhile.
+    pub(super) fn try_clear(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        let cleared = (word & !(REQUESTED | PUBLISHED)).wrapping_add(A_CLEARING);
+        // Relaxed: callers fence.
+        self.word
+            .compare_exchange(word, cleared, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Sets the request, and executes the heavy side unless the request was published. So the
+    /// calling worker finds each job whose push did not find the request.
+    pub(super) fn set_and_publish(&self) {
+        // ORDERING: Acquire, pairs with the exchange below, which another worker made. What that
+        // worker's heavy side made visible to it is visible to this worker.
+        let word = self.word.fetch_or(REQUESTED, Ordering::Acquire);
+        if word & PUBLISHED != 0 {
+            return;
+        }
+        // ORDERING: heavy side, pairs with the light side in `Deque::push`. The request is set
+        // before the heavy side, and jobs are scanned after it. A push that the scan misses finds
+        // the request.
+        self.fences.heavy();
+        let requested = word | REQUESTED;
+        // ORDERING: Release, pairs with the Acquire above. The exchange fails if the request was
+        // cleared since, because then later pushes may have missed it.
+        let _ = self.word.compare_exchange(
+            requested,
+            requested | PUBLISHED,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
     }
 }
 
@@ -159,35 +203,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if let Some(mutant) = request.before_scan {
             return mutant(request);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_request`. The worker is counted as
-        // asleep before the fence, and sets the request after it. So a worker that clears the
-        // request later finds a sleeper.
+        // ORDERING: SeqCst fence, pairs with the ones in `respond` and in `clear_request`. The
+        // worker is counted as asleep before the fence. It scans jobs, and sets the request, after
+        // the fence. So a worker whose push found the request, but whose job this scan misses,
+        // finds a sleeper. So does a worker that clears the request later.
         fence(Ordering::SeqCst);
-        request.word.swap(1, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The request is set before
-        // the fence, and the counts are read after it. A worker that the counts show as idle, and
-        // that stops searching, finds the request, and through it the sleeper.
-        fence(Ordering::SeqCst);
-        if self.everybody_is_idle() {
-            return;
-        }
-        // ORDERING: heavy side, pairs with the light side in `Deque::push`. The changes of S and of
-        // the request come before the heavy side, and the scan reads the jobs after it. A pushing
-        // worker whose job the scan misses finds the request, and then the sleeper.
-        request.fences.heavy();
-    }
-
-    /// Call this when the calling worker is no longer counted as idle, and may push next.
-    #[inline]
-    pub(super) fn after_search(&self) {
-        if self.are_pushes_silent() {
-            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`. A worker about to
-            // block that still saw this worker as idle has set the request, and this worker's next
-            // push must find it. No model fails without this fence. A failure would need a third
-            // worker that clears the request just before that, and an early read of the request by
-            // this worker.
-            fence(Ordering::SeqCst);
-        }
+        request.set_and_publish();
     }
 
     /// Call this when the calling worker has pushed a job, before it notifies the counters.
@@ -206,64 +227,40 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Call this when the calling worker has pushed a job, and a request is set. `response` is the
     /// response of the worker's deque.
     pub(crate) fn respond(&self, response: Response) {
-        if response.is_first || self.somebody_sleeps() {
-            // Searching workers come for the jobs sooner than a woken worker would, unless they
-            // have left jobs to the owner before.
-            self.job_offered(response.is_first || !response.is_unwanted);
-        }
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a
+        // sleeper's scan. The job is stored before the fence, and the counts are read after it. If
+        // they still show the last searching worker, that worker stops later, fences, scans, and
+        // sees the job. If they miss a sleeper, that sleeper fences later, and sees the job. The
+        // sleeper may rely on this fence for as long as the request is published.
+        fence(Ordering::SeqCst);
+        // To the wake rule, a job that may be left to a searching worker finds its queue empty.
+        // Searching workers come for jobs sooner than a woken worker would, unless they have left
+        // jobs to the owner before.
+        self.notify_job(response.is_first || !response.is_unwanted);
         // The request of a worker that searches is cleared, too: that worker may have no CPU. When
         // it searches again, it sets the request again.
-        if response.is_unwanted && !self.somebody_sleeps() {
+        if response.is_unwanted && self.counters.sleeping() == 0 {
             self.clear_request();
         }
     }
 
     /// Clears the request, and sets it again if a worker sleeps by then.
     pub(super) fn clear_request(&self) {
-        let request = &*self.request;
-        request.word.swap(0, Ordering::Relaxed);
+        if !self.request.try_clear() {
+            return;
+        }
         // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The request is cleared
         // before the fence, and the sleepers are read after it. A sleeper that this read misses
         // sets the request later.
         fence(Ordering::SeqCst);
-        if self.somebody_sleeps() {
+        if self.counters.sleeping() > 0 {
             // Relaxed: the lock of a woken worker's slot orders this store before its search.
             // Threads that are not woken do not rely on this store.
-            request.word.swap(1, Ordering::Relaxed);
+            self.request.set();
             // Another worker may have pushed a job without a request, and so without a check for
             // sleepers.
             self.wake_any(1);
         }
-    }
-
-    /// Returns whether any worker sleeps. The caller has executed the light side of the fence in
-    /// its push, or a full fence.
-    #[inline]
-    pub(crate) fn somebody_sleeps(&self) -> bool {
-        // ORDERING: the light side in the push pairs with the heavy side in `before_scan`. A
-        // sleeper that this read misses counts itself later, and finds the job before it blocks. A
-        // sleeper that left out the heavy side saw every worker as idle, this worker included. So
-        // this worker's fence in `after_search` came later, and this read does not miss that
-        // sleeper.
-        self.counters.sleeping() > 0
-    }
-
-    /// Call this after a push that found the steal request set, and that exposed a job or saw a
-    /// sleeper. Wakes a sleeper, if there is one. If `is_left_to_searchers` and a worker searches,
-    /// the wake rule may leave the job to that worker.
-    fn job_offered(&self, is_left_to_searchers: bool) {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a
-        // sleeper's scan. The job is stored before the fence, and the searching workers are read
-        // after it. If that count still shows the last searching worker, that worker stops later,
-        // fences, scans, and sees the job. Without this fence, the job might be left to a worker
-        // that took another shared job.
-        fence(Ordering::SeqCst);
-        // To the wake rule, such a job finds its queue empty.
-        self.notify_job(is_left_to_searchers);
-    }
-
-    fn everybody_is_idle(&self) -> bool {
-        C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
     }
 }
 

@@ -59,9 +59,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(super) fn before_scan(&self) {}
 
     #[inline]
-    pub(super) fn after_search(&self) {}
-
-    #[inline]
     pub(super) fn after_shared_push(&self) {}
 
     pub(crate) fn respond(&self, _response: Response) {}

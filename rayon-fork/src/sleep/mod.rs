@@ -243,7 +243,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
         }
-        self.after_search();
     }
 
     /// Returns whether all workers but the calling one sleep. In an oversubscribed pool, a worker

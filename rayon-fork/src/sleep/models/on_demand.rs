@@ -17,7 +17,7 @@ use crate::sleep::counters::dimensions::{
     IdleFirst, Inline, Jec, NoFence, NoJec, ScanFence, SleepersOnly, WakeWhereWorkIs,
 };
 use crate::sleep::counters::{Packed, Split};
-use crate::sleep::demand::{Jobs, StealRequest};
+use crate::sleep::demand::{Jobs, PUBLISHED, REQUESTED, StealRequest};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
@@ -89,7 +89,28 @@ impl OnDemand {
             before_scan: Some(|request| {
                 // ORDERING: SeqCst fence, as in the real `before_scan`.
                 modelled::fence(modelled::Ordering::SeqCst);
-                request.word.swap(1, modelled::Ordering::Relaxed);
+                request.set();
+            }),
+            ..Self::right()
+        }
+    }
+
+    /// Planted mistake: a sleeper publishes even a request that was cleared during its heavy side.
+    fn that_publishes_a_later_request() -> Self {
+        Self {
+            before_scan: Some(|request| {
+                // ORDERING: SeqCst fence, as in the real `before_scan`.
+                modelled::fence(modelled::Ordering::SeqCst);
+                let word = request
+                    .word
+                    .fetch_or(REQUESTED, modelled::Ordering::Acquire);
+                if word & PUBLISHED == 0 {
+                    request.fences.heavy();
+                    let published = REQUESTED | PUBLISHED;
+                    request
+                        .word
+                        .fetch_or(published, modelled::Ordering::Release);
+                }
             }),
             ..Self::right()
         }
@@ -211,12 +232,12 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
 /// Planted mistake: a worker that finds a sleeper after it cleared the request sets the request
 /// again, and wakes no sleeper.
 fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
-    let request = &sleep.request;
-    request.word.swap(0, modelled::Ordering::Relaxed);
-    // ORDERING: SeqCst fence, as in the real `clear_request`.
-    modelled::fence(modelled::Ordering::SeqCst);
-    if sleep.somebody_sleeps() {
-        request.word.swap(1, modelled::Ordering::Relaxed);
+    if sleep.request.try_clear() {
+        // ORDERING: SeqCst fence, as in the real `clear_request`.
+        modelled::fence(modelled::Ordering::SeqCst);
+        if sleep.counters.sleeping() > 0 {
+            sleep.request.set();
+        }
     }
 }
 
@@ -359,6 +380,45 @@ fn a_yield_scans_too_early<C: SleepCounters>() {
     three.check();
 }
 
+/// Workers 0 and 1 fall asleep, and worker 0 may rely on the heavy side of worker 1. Meanwhile a
+/// busy worker ends worker 1, pushes `jobs`, and waits for the last one outside the pool. If
+/// `clears`, it first clears the request. Worker 1 is the model's first thread, so that it may fall
+/// asleep before the other workers begin.
+fn one_sleeper_relies_on_another<C: SleepCounters>(
+    make: fn() -> OnDemand,
+    jobs: &'static [Job],
+    clears: bool,
+) {
+    let pool = Arc::new(Pool::<C, Slot>::new(Setup {
+        pushed: jobs.to_vec(),
+        on_demand: Some(make),
+        ..Setup::new(2)
+    }));
+    let busy = thread::spawn({
+        let pool = Arc::clone(&pool);
+        move || {
+            pool.set_latch(1);
+            if clears {
+                pool.sleep.clear_request();
+            }
+            jobs.iter().for_each(|_| pool.push());
+            pool.await_gate();
+        }
+    });
+    let other = thread::spawn({
+        let pool = Arc::clone(&pool);
+        move || pool.work(0)
+    });
+    pool.work(1);
+    for thread in [busy, other] {
+        thread.join().expect("a failed thread has failed the model");
+    }
+    pool.assert_at_rest();
+}
+
+const ONE: &[Job] = &[Job::OpenGate];
+const TWO: &[Job] = &[Job::Tick, Job::OpenGate];
+
 const LARGE: Bounds = Bounds {
     fast: Some(0),
     deep: Some(1),
@@ -376,6 +436,9 @@ macro_rules! with {
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, || push_two_dependent_jobs::<$counters>(false);
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, || last_searcher_leaves::<$counters>(OnDemand::right);
+                a_sleeper_that_relies_on_another_finds_a_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, ONE, false);
+                a_sleeper_that_relies_on_another_finds_the_second_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, TWO, false);
+                a_sleeper_does_not_rely_on_another_if_the_request_is_cleared: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::with_old_request, ONE, true);
                 a_job_pushed_while_a_yield_scans_is_not_left_to_a_sleeper: PAIR, a_yield_scans_too_early::<$counters>;
             }
         })*
@@ -403,6 +466,8 @@ is_caught! {
     // clears the request sees the searching workers.
     a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<SplitNoJec>(OnDemand::that_requests_no_more, Sleep::clear_request);
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, clear_and_forget_the_others);
+    publishing_a_later_request_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(OnDemand::that_publishes_a_later_request, ONE, true);
+    relying_on_another_where_pushes_do_not_fence_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() }, TWO, false);
     // These mistakes matter only in variants in which a worker that stops searching scans the
     // queues first.
     leaving_out_the_second_notification_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { leaves_it_at_one: true, ..OnDemand::right() });
