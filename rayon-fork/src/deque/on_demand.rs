@@ -281,7 +281,7 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light side, pairs with the heavy side in `Sleep::before_scan`. The job is
+        // ORDERING: light side, pairs with the heavy side in `StealRequest::set_and_publish`. The job is
         // stored before the light side, and the caller reads the request after it.
         self.fences.light();
         head

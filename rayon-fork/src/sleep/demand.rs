@@ -119,8 +119,8 @@ impl StealRequest {
     /// Sets the request, and executes the heavy side unless the request was published. So the
     /// calling worker finds each job whose push did not find the request.
     pub(super) fn set_and_publish(&self) {
-        // ORDERING: Acquire, pairs with the exchange below, which another worker made. What that
-        // worker's heavy side made visible to it is visible to this worker.
+        // ORDERING: Acquire, pairs with the exchange below, which another worker made. This worker
+        // sees each job that is visible to that worker after its heavy side.
         let word = self.word.fetch_or(REQUESTED, Ordering::Acquire);
         if word & PUBLISHED != 0 {
             return;

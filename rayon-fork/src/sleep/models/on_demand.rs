@@ -82,8 +82,7 @@ impl OnDemand {
         }
     }
 
-    /// Planted mistake: a sleeper leaves out the heavy side of the fence, because it assumes every
-    /// worker idle.
+    /// Planted mistake: a sleeper leaves out the heavy side although the request is not published.
     fn that_fences_locally() -> Self {
         Self {
             before_scan: Some(|request| {
@@ -242,7 +241,7 @@ fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
 }
 
 /// Two workers search. One worker finds an injected job, which pushes a private job and waits for
-/// it. The other worker falls asleep meanwhile, and may see every worker as idle.
+/// it. The other worker falls asleep meanwhile.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         workers: 2,
