@@ -272,7 +272,7 @@ impl<T: TwoWords> Deque<T> {
 
     /// Adds a private job, and returns its index. Ends with the light side of the fence. Suppose a
     /// worker requests jobs, executes the heavy side, and misses this job. Then the caller's next
-    /// load sees the request.
+    /// load sees the request, or that another worker has cleared it.
     #[inline]
     pub(crate) fn push(&self, job: T) -> u64 {
         let head = self.head();

@@ -278,7 +278,9 @@ impl Worker {
 
     /// Call this after the worker found a job, when the worker is no longer counted as idle. If the
     /// worker's last victim has many shared jobs, takes some of them too. Otherwise an owner that
-    /// pushes small jobs would outrun its thieves, and the jobs would fill the memory.
+    /// pushes small jobs would outrun its thieves, and the jobs would fill the memory. During its
+    /// search the worker must not take further jobs: the wake rule could leave them to a searching
+    /// worker, which is the worker itself, and its own deque is not in its sight.
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];

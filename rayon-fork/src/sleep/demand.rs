@@ -117,7 +117,8 @@ impl StealRequest {
     }
 
     /// Sets the request, and executes the heavy side unless the request was published. So the
-    /// calling worker finds each job whose push did not find the request.
+    /// calling worker finds each job whose push did not find the request, unless the request is
+    /// cleared later.
     pub(super) fn set_and_publish(&self) {
         // ORDERING: Acquire, pairs with the exchange below, which another worker made. This worker
         // sees each job that is visible to that worker after its heavy side.
@@ -254,11 +255,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // sets the request later.
         fence(Ordering::SeqCst);
         if self.counters.sleeping() > 0 {
-            // Relaxed: the lock of a woken worker's slot orders this store before its search.
-            // Threads that are not woken do not rely on this store.
-            self.request.set();
             // Another worker may have pushed a job without a request, and so without a check for
-            // sleepers.
+            // sleepers. The woken worker sees that job after this heavy side, even if it finds
+            // another job first, and only looks whether to wake a further worker.
+            self.request.set_and_publish();
             self.wake_any(1);
         }
     }

@@ -62,7 +62,9 @@ impl Rounds {
             }
             if number & 1 == 0 && self.try_begin(number) {
                 let is_served = fence();
-                self.end(number.wrapping_add(1), is_served);
+                if is_served {
+                    self.end(number.wrapping_add(1));
+                }
                 return is_served;
             }
             looks += 1;
@@ -77,7 +79,7 @@ impl Rounds {
                 // the thread that began the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
-                    self.end(number, is_served);
+                    self.end(number);
                 }
                 return is_served;
             }
@@ -95,14 +97,11 @@ impl Rounds {
             .is_ok()
     }
 
-    /// Ends round `number`. The caller's fence began after that round did. A refused fence does not
-    /// count. Does nothing if another thread has ended the round.
-    fn end(&self, number: usize, is_served: bool) {
-        let next = if is_served {
-            number.wrapping_add(1)
-        } else {
-            number - 1
-        };
+    /// Ends round `number`. The caller's fence was served, and began after that round did. Does
+    /// nothing if another thread has ended the round. A refused thread does not call this: each
+    /// number stands for one round, which a thread with a served fence ends.
+    fn end(&self, number: usize) {
+        let next = number.wrapping_add(1);
         // ORDERING: AcqRel. Release pairs with the load in `wait_for`. Acquire is for the next
         // round, as in `try_begin`.
         let _ = self
@@ -165,11 +164,9 @@ mod tests {
     fn a_thread_that_ends_a_round_late_does_not_end_the_next_one() {
         let rounds = Rounds::new();
         assert!(rounds.try_begin(0));
-        rounds.end(1, true);
+        rounds.end(1);
         assert!(rounds.try_begin(2));
-        for is_served in [true, false] {
-            rounds.end(1, is_served);
-            assert_eq!(rounds.number.load(Ordering::Relaxed), 3);
-        }
+        rounds.end(1);
+        assert_eq!(rounds.number.load(Ordering::Relaxed), 3);
     }
 }

@@ -262,8 +262,8 @@ pub(crate) trait Propagation: Send + Sync + 'static {
 /// The rule of rayon-core: each worker that stops searching wakes up to two sleepers.
 pub(crate) enum WakeTwo {}
 
-/// Only the last searching worker wakes sleepers, at most two. If jobs are long,
-/// `Sleep::end_search` wakes more.
+/// Only the last searching worker wakes sleepers, at most two. If jobs are long, or the pool is
+/// oversubscribed, `Sleep::end_search` wakes more.
 pub(crate) enum WakeWhereWorkIs {}
 
 impl Propagation for WakeTwo {

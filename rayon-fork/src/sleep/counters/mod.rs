@@ -63,7 +63,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
     /// Returns the number of sleeping workers. Neither this load nor that of
     /// [`inactive`](Self::inactive) orders anything, so a caller that relies on the result has
-    /// fenced before.
+    /// fenced before, or has changed the counters before.
     fn sleeping(&self) -> usize;
 
     /// Returns the number of workers that search, are sleepy or sleep, or 0 if they are not

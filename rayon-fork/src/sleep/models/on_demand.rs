@@ -19,7 +19,7 @@ use crate::sleep::counters::dimensions::{
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::demand::{Jobs, PUBLISHED, REQUESTED, StealRequest};
 use crate::sleep::parking::{ParkingSlot, Slot};
-use crate::sleep::{Queues, Sleep};
+use crate::sleep::{IdlePeriod, Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
 
 /// The deque of the only worker that pushes, and planted mistakes of the pool around it.
@@ -122,6 +122,14 @@ impl OnDemand {
             request.set();
         }
         Sleep::with_request(workers, request)
+    }
+
+    /// Adds a job. Returns whether the push did not find the request, and so does nothing more.
+    fn push_unnoticed<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> bool {
+        self.add();
+        let is_unnoticed = !sleep.wants_jobs();
+        self.respond(sleep);
+        is_unnoticed
     }
 
     fn add(&self) {
@@ -299,16 +307,18 @@ impl<C: SleepCounters> Three<C> {
         })
     }
 
-    /// Worker 0 falls asleep. Worker 0 does not really block, but the other workers cannot see
+    /// The worker falls asleep. The worker does not really block, but the other workers cannot see
     /// that.
-    fn fall_asleep(&self) {
+    fn fall_asleep(&self, worker: usize) -> IdlePeriod<'static> {
         let Self { pool, sleep } = self;
-        sleep.begin_search(0, None);
-        let ticket = sleep.counters.become_sleepy(0);
-        let is_armed = sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket));
+        let idle = sleep.begin_search(worker, None);
+        let ticket = sleep.counters.become_sleepy(worker);
+        let is_armed =
+            sleep.slots[worker].try_arm(|| sleep.counters.try_begin_sleep(worker, ticket));
         assert!(is_armed, "the events say that no job came");
         sleep.before_scan();
-        assert!(!pool.has_jobs(), "worker 0 would not sleep");
+        assert!(!pool.has_jobs(), "the worker would not sleep");
+        idle
     }
 
     fn check(&self) {
@@ -336,7 +346,7 @@ impl<C: SleepCounters> Queues for Three<C> {
 fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
     let idle = three.sleep.begin_search(1, None);
-    three.fall_asleep();
+    three.fall_asleep(0);
     let searcher = thread::spawn({
         let three = Arc::clone(&three);
         move || {
@@ -371,12 +381,50 @@ fn a_yield_scans_too_early<C: SleepCounters>() {
         }
     });
     three.pool.deque.0.pop();
-    three.fall_asleep();
+    three.fall_asleep(0);
     three.pool.push(&three.sleep);
     yielding
         .join()
         .expect("a failed thread has failed the model");
     three.check();
+}
+
+/// Workers 0 and 1 sleep. Worker 2 clears the request, and wakes worker 0, which has a job of
+/// another queue and stops searching. Meanwhile another thread of the model pushes a job of a busy
+/// worker that does not come back for it, and may not find the request.
+fn a_woken_sleeper_leaves<C: SleepCounters>(clear: fn(&Sleep<C, Slot>)) {
+    let three = Three::<C>::new(OnDemand::right);
+    let idle = three.fall_asleep(0);
+    three.fall_asleep(1);
+    let clearer = thread::spawn({
+        let three = Arc::clone(&three);
+        move || {
+            clear(&three.sleep);
+            if three.sleep.counters.sleeping() < 2 {
+                three.sleep.end_search(idle, &*three);
+            }
+        }
+    });
+    let is_unnoticed = three.pool.push_unnoticed(&three.sleep);
+    clearer
+        .join()
+        .expect("a failed thread has failed the model");
+    if is_unnoticed {
+        three.check();
+    }
+}
+
+/// Planted mistake: a worker that cleared the request, and finds a sleeper, sets the request again
+/// and wakes a sleeper, without the heavy side.
+fn clear_and_set<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
+    if sleep.request.try_clear() {
+        // ORDERING: SeqCst fence, as in the real `clear_request`.
+        modelled::fence(modelled::Ordering::SeqCst);
+        if sleep.counters.sleeping() > 0 {
+            sleep.request.set();
+            sleep.wake_any(1);
+        }
+    }
 }
 
 /// Workers 0 and 1 fall asleep, and worker 0 may rely on the heavy side of worker 1. Meanwhile a
@@ -438,6 +486,7 @@ macro_rules! with {
                 a_sleeper_that_relies_on_another_finds_a_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, ONE, false);
                 a_sleeper_that_relies_on_another_finds_the_second_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, TWO, false);
                 a_sleeper_does_not_rely_on_another_if_the_request_is_cleared: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::with_old_request, ONE, true);
+                a_woken_sleeper_that_leaves_does_not_leave_a_job_to_another_sleeper: PAIR, || a_woken_sleeper_leaves::<$counters>(Sleep::clear_request);
                 a_job_pushed_while_a_yield_scans_is_not_left_to_a_sleeper: PAIR, a_yield_scans_too_early::<$counters>;
             }
         })*
@@ -469,6 +518,7 @@ is_caught! {
     relying_on_another_where_pushes_do_not_fence_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() }, TWO, false);
     // These mistakes matter only in variants in which a worker that stops searching scans the
     // queues first.
+    clearing_without_a_heavy_side_is_caught: PAIR, LEFT, || a_woken_sleeper_leaves::<PackedScansFirst>(clear_and_set);
     leaving_out_the_second_notification_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { leaves_it_at_one: true, ..OnDemand::right() });
     offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() });
 }
