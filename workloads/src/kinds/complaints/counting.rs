@@ -44,7 +44,9 @@ impl Counting {
 
 /// Returns one number that depends on every count.
 fn mixed(counts: impl IntoIterator<Item = u32>) -> u64 {
-    let weighed = (1..).zip(counts).map(|(weight, count)| weight * u64::from(count));
+    let weighed = (1..)
+        .zip(counts)
+        .map(|(weight, count)| weight * u64::from(count));
     weighed.sum()
 }
 
