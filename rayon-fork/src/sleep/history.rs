@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use super::counters::dimensions::Propagation as _;
 use super::counters::{PropagationOf, Selected};
-use super::{FEWER_ROUNDS, ROUNDS};
 use crate::sync::{AtomicUsize, Cost, Instant, Ordering, hint};
 use crate::thread_count;
 
@@ -28,6 +27,19 @@ const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::
 
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
+
+/// A worker goes on searching after this many unsuccessful searches, and spins or becomes sleepy
+/// after the next one. The number is inherited from rayon-core. A model needs no such searches,
+/// because an early search that finds nothing changes nothing.
+pub(super) const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
+
+/// The same number for a worker that may spin, and was woken or was just about to block. If all
+/// workers of the pool may spin, all their searches have this number. It is from trials by hand
+/// on two CPUs: with more rounds, idle workers use more CPU time. In a larger pool, a worker that
+/// just had a job has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most
+/// machines of a box. In an oversubscribed pool, all searches have all rounds, because the first
+/// yields often run other workers.
+pub(super) const FEWER_ROUNDS: u32 = if SPINS && ROUNDS > 8 { 8 } else { ROUNDS };
 
 /// Workers spin while at most this many search. The number is from simulations: if only one worker
 /// may spin, the other workers sleep between short fork-join regions. If all workers may spin, tiny

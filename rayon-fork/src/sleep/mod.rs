@@ -25,6 +25,7 @@ pub(crate) use history::{Backoff, cost_of_wake_ups};
 use self::counters::dimensions::{Events, Fence, Propagation};
 use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};
 use self::demand::StealRequest;
+use self::history::{FEWER_ROUNDS, ROUNDS};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
@@ -32,23 +33,6 @@ use crate::sync::modelled::{Ordering, fence, yield_now};
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::time::Duration;
-
-/// A worker goes on searching after this many unsuccessful searches, and spins or becomes sleepy
-/// after the next one. The number is inherited from rayon-core. A model needs no such searches,
-/// because an early search that finds nothing changes nothing.
-const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
-
-/// The same number for a worker that may spin, and was woken or was just about to block. If all
-/// workers of the pool may spin, all their searches have this number. It is from trials by hand
-/// on two CPUs: with more rounds, idle workers use more CPU time. In a larger pool, a worker that
-/// just had a job has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most
-/// machines of a box. In an oversubscribed pool, all searches have all rounds, because the first
-/// yields often run other workers.
-const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
-    8
-} else {
-    ROUNDS
-};
 
 pub(crate) const VARIANT: &str = Selected::NAME;
 
