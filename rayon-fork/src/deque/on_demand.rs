@@ -281,8 +281,8 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light side, pairs with the heavy side in `StealRequest::set_and_publish`. The job is
-        // stored before the light side, and the caller reads the request after it.
+        // ORDERING: light side, pairs with the heavy side in `StealRequest::set_and_publish`. The job
+        // is stored before the light side, and the caller reads the request after it.
         self.fences.light();
         head
     }

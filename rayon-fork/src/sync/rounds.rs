@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_micros(50);
 const LOOKS: u32 = 2;
 
 pub(crate) struct Rounds {
-    /// Twice the number of rounds that have ended, plus one while a round runs.
+    /// Twice the number of rounds that have ended, plus one while a round runs, or after it was
+    /// refused.
     pub(super) number: AtomicUsize,
 }
 

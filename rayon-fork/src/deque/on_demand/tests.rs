@@ -15,7 +15,6 @@ fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
-/// Returns a deque with room for one job, whose indices soon wrap around in the word `public`.
 fn wanted(is_first: bool) -> Response {
     Response {
         is_first,
@@ -23,6 +22,7 @@ fn wanted(is_first: bool) -> Response {
     }
 }
 
+/// Returns a deque with room for one job, whose indices soon wrap around in the word `public`.
 fn small(fences: Fences) -> Deque<Numbered> {
     Deque::starting_at((1 << 40) - 5, 1, fences)
 }
