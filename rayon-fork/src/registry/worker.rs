@@ -379,7 +379,7 @@ impl Worker {
         let mut registers = false;
         self.victim.set(self.index);
         self.history.begin_idle_period();
-        let mut idle = sleep.begin_search(self.index, Some(&self.history));
+        let mut idle = sleep.begin_search(self.index, &self.history);
         let job = loop {
             if latch.probe() {
                 break None;

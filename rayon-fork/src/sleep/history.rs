@@ -54,11 +54,16 @@ const A_SUCCESS: usize = 2;
 /// The most credit that a worker can have, in failed attempts.
 const MOST_CREDIT: usize = 16;
 
-/// In an oversubscribed pool, workers with credit spin this many times as long. In such a pool the
-/// kernel often makes a woken thread wait for a running one, while a spinning worker yields its
-/// CPU. A job that a spin finds later than a wake-up earns no credit: otherwise workers would wait
-/// for timers.
-const OVERSUBSCRIBED_SPIN_FACTOR: u32 = 3;
+/// In an oversubscribed pool, a *long* spin lasts this many times as long as a wake-up. In such a
+/// pool the kernel often makes a woken thread wait for a running one, while a spinning worker
+/// yields its CPU. A job that a spin finds later than a wake-up earns no credit: otherwise workers
+/// would wait for timers.
+const LONG_SPIN_FACTOR: u32 = 3;
+
+/// After a long spin failed, this many spins are short. The number is from trials by hand on two
+/// CPUs: with a lower number, pools of three and four workers use more CPU time between regions.
+/// With a higher one, requests from outside find the workers asleep in some runs.
+const SHORT_SPINS: usize = 16;
 
 /// The credit of a new worker.
 const FIRST_CREDIT: usize = 4;
@@ -134,10 +139,6 @@ impl Backoff {
         self.left_out.are_over()
     }
 
-    fn has_credit(&self) -> bool {
-        self.credit.load(Ordering::Relaxed) > 0
-    }
-
     pub(crate) fn was_unsuccessful(&self) {
         let credit = self.credit.load(Ordering::Relaxed);
         if credit > 0 {
@@ -179,6 +180,10 @@ pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
     spins_since: Cell<Option<Instant>>,
+    /// Whether the current spin is a long one.
+    is_spin_long: Cell<bool>,
+    /// The long spins that are replaced by short ones.
+    long_spins: LeftOut,
     /// When the worker found its last job. The worker takes this value out when its next search
     /// finds nothing.
     found: Cell<Option<Instant>>,
@@ -207,6 +212,8 @@ impl SearchHistory {
         Self {
             spinning,
             spins_since: Cell::default(),
+            is_spin_long: Cell::default(),
+            long_spins: LeftOut::default(),
             found: Cell::default(),
             took_share: Cell::default(),
             finds_long_jobs: Cell::default(),
@@ -328,6 +335,8 @@ impl SearchHistory {
         let begins = searching <= MOST_SPINNERS && self.spinning.try_begin();
         if begins {
             self.spins_since.set(Some(Instant::now()));
+            let is_long = self.is_oversubscribed && self.long_spins.are_over();
+            self.is_spin_long.set(is_long);
         }
         begins
     }
@@ -338,9 +347,14 @@ impl SearchHistory {
             // Enough other workers search. This is neither a success nor a failure of spinning.
             return false;
         }
-        let goes_on = self.has_spun_less_than(self.spin_factor() * self.wake_up.get());
+        let is_long = self.is_spin_long.get();
+        let factor = if is_long { LONG_SPIN_FACTOR } else { 1 };
+        let goes_on = self.has_spun_less_than(factor * self.wake_up.get());
         if !goes_on {
             self.spinning.was_unsuccessful();
+            if is_long {
+                self.long_spins.set(SHORT_SPINS);
+            }
         }
         goes_on
     }
@@ -357,15 +371,6 @@ impl SearchHistory {
             FEWER_ROUNDS
         } else {
             ROUNDS
-        }
-    }
-
-    /// Returns for how many times the cost of a wake-up the worker may spin now.
-    fn spin_factor(&self) -> u32 {
-        if self.is_oversubscribed && self.spinning.has_credit() {
-            OVERSUBSCRIBED_SPIN_FACTOR
-        } else {
-            1
         }
     }
 
@@ -507,13 +512,14 @@ mod tests {
         history.spins_since.set(Some(Instant::now()));
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
-        assert!(!history.spinning.has_credit());
+        let credit = || history.spinning.credit.load(Ordering::Relaxed);
+        assert_eq!(credit(), 0);
         // The start is in the future, so that no time has passed.
         history
             .spins_since
             .set(Some(Instant::now() + Duration::from_secs(3600)));
         history.was_worth_it();
-        assert!(history.spinning.has_credit());
+        assert_eq!(credit(), A_SUCCESS);
     }
 
     #[test]
@@ -530,13 +536,16 @@ mod tests {
     }
 
     #[test]
-    fn an_oversubscribed_pool_spins_longer_until_its_credit_is_used_up() {
+    fn in_an_oversubscribed_pool_short_spins_follow_a_long_one_that_failed() {
+        let begins_long_spin = |history: &SearchHistory| {
+            while !history.try_begin(1) {}
+            history.is_spin_long.get()
+        };
         let history = SearchHistory::new(2, 1);
-        for _ in 0..FIRST_CREDIT {
-            assert_eq!(history.spin_factor(), OVERSUBSCRIBED_SPIN_FACTOR);
-            history.spinning.was_unsuccessful();
-        }
-        assert_eq!(history.spin_factor(), 1);
-        assert_eq!(SearchHistory::new(2, 2).spin_factor(), 1);
+        assert!(begins_long_spin(&history));
+        std::thread::sleep(LONG_SPIN_FACTOR * history.wake_up.get());
+        assert!(!history.try_go_on(1));
+        assert_eq!((0..100).position(|_| begins_long_spin(&history)), Some(16));
+        assert!(!begins_long_spin(&SearchHistory::new(2, 2)));
     }
 }

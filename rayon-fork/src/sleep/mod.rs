@@ -25,7 +25,6 @@ pub(crate) use history::{Backoff, cost_of_wake_ups};
 use self::counters::dimensions::{Events, Fence, Propagation};
 use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};
 use self::demand::StealRequest;
-use self::history::{FEWER_ROUNDS, ROUNDS};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
@@ -64,7 +63,7 @@ pub(crate) trait Queues {
 pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
-    history: Option<&'p SearchHistory>,
+    history: &'p SearchHistory,
 }
 
 assert_size!(IdlePeriod<'_>: 32);
@@ -80,15 +79,6 @@ enum Phase {
     Sleepy(SleepyTicket),
 }
 
-#[inline]
-fn rounds(history: Option<&SearchHistory>, was_called: bool) -> u32 {
-    match history {
-        Some(history) => history.rounds(was_called),
-        None if was_called => FEWER_ROUNDS,
-        None => ROUNDS,
-    }
-}
-
 impl IdlePeriod<'_> {
     /// Returns whether an unsuccessful search may scan private jobs. After its last search before
     /// it sleeps, a worker need not scan private jobs, because it scans all jobs next.
@@ -97,7 +87,7 @@ impl IdlePeriod<'_> {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Returns how many earlier searches of this period were unsuccessful, up to [`rounds`].
+    /// Returns how many earlier searches of this period were unsuccessful, up to [`SearchHistory::rounds`].
     /// Searches that the worker has skipped count, too. So in a pool of more than three workers, a
     /// worker that was woken scans private jobs at once.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
@@ -105,12 +95,12 @@ impl IdlePeriod<'_> {
             Phase::Searching { rounds_left } => rounds_left,
             Phase::Spinning | Phase::Sleepy(_) => 0,
         };
-        rounds(self.history, false) - rounds_left
+        self.history.rounds(false) - rounds_left
     }
 
     fn restart(&mut self) {
         self.phase = Phase::Searching {
-            rounds_left: rounds(self.history, true),
+            rounds_left: self.history.rounds(true),
         };
     }
 
@@ -187,7 +177,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn begin_search<'p>(
         &self,
         worker: usize,
-        history: Option<&'p SearchHistory>,
+        history: &'p SearchHistory,
     ) -> IdlePeriod<'p> {
         hooks::count(Event::Search);
         self.counters.begin_search(worker);
@@ -195,7 +185,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod {
             worker,
             phase: Phase::Searching {
-                rounds_left: rounds(history, false),
+                rounds_left: history.rounds(false),
             },
             history,
         }
@@ -209,36 +199,43 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
-        if let (Phase::Spinning, Some(history)) = (idle.phase, idle.history) {
+        let history = idle.history;
+        if matches!(idle.phase, Phase::Spinning) {
             history.was_worth_it();
         }
         let of_counters = self.counters.end_search(idle.worker);
-        let sleepers_to_wake = match idle.history {
-            _ if !PropagationOf::<C>::SCANS_FIRST => of_counters,
-            Some(history) if history.is_oversubscribed() && !self.all_others_sleep() => {
-                self.counters.sleeping().min(2)
-            }
-            _ if of_counters > 0 => work_in_sight::<C>(queues, of_counters),
-            Some(history) if PropagationOf::<C>::SPINS => {
+        let of_queues = || {
+            if of_counters > 0 {
+                work_in_sight::<C>(queues, of_counters)
+            } else if PropagationOf::<C>::SPINS {
                 self.wanted_beside_searchers(history, queues)
+            } else {
+                0
             }
-            _ => 0,
+        };
+        let sleepers_to_wake = if !PropagationOf::<C>::SCANS_FIRST {
+            of_counters
+        } else if history.is_oversubscribed() {
+            self.wanted_beside_busy_workers().unwrap_or_else(of_queues)
+        } else {
+            of_queues()
         };
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
         }
     }
 
-    /// Returns whether all workers but the calling one sleep. In an oversubscribed pool, a worker
-    /// that stops searching looks for work only then. Otherwise it wakes up to two sleepers, as in
-    /// rayon-core: where workers often block while others are busy, they steal about twice as many
-    /// jobs, and rayon splits each stolen job again.
+    /// In an oversubscribed pool, returns how many sleepers a worker that stops searching wakes: up
+    /// to two, as in rayon-core. Where workers often block while others are busy, they so steal about
+    /// twice as many jobs, and rayon splits each stolen job again. Returns `None` if all other
+    /// workers sleep. Then the worker looks for work first.
     #[inline]
-    fn all_others_sleep(&self) -> bool {
+    fn wanted_beside_busy_workers(&self) -> Option<usize> {
         // ORDERING: the counters' `end_search` came first. A producer that relied on the calling
         // worker read the counters before that step, so this load sees the sleepers that the
         // producer did not wake.
-        self.counters.sleeping() + 1 >= self.slots.len()
+        let sleeping = self.counters.sleeping();
+        (sleeping + 1 < self.slots.len()).then_some(sleeping.min(2))
     }
 
     /// Returns how many sleepers should help the workers that still search, at most two. Returns 0
@@ -335,13 +332,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    fn begins_to_spin(&self, history: Option<&SearchHistory>) -> bool {
-        PropagationOf::<C>::SPINS
-            && history.is_some_and(|history| history.try_begin(self.counters.searching()))
+    fn begins_to_spin(&self, history: &SearchHistory) -> bool {
+        PropagationOf::<C>::SPINS && history.try_begin(self.counters.searching())
     }
 
-    fn goes_on_spinning(&self, history: Option<&SearchHistory>) -> bool {
-        history.is_some_and(|history| history.try_go_on(self.counters.searching()))
+    fn goes_on_spinning(&self, history: &SearchHistory) -> bool {
+        history.try_go_on(self.counters.searching())
     }
 
     #[cold]
@@ -367,10 +363,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             self.check_and_park(idle, ticket, latch, queues)
         };
         latch.wake_up();
-        match (wake_up, idle.history) {
-            (Some(took), Some(history)) => history.was_woken(took),
-            (None, Some(history)) if PropagationOf::<C>::SPINS => history.did_not_block(),
-            _ => {}
+        match wake_up {
+            Some(took) => idle.history.was_woken(took),
+            None if PropagationOf::<C>::SPINS => idle.history.did_not_block(),
+            None => {}
         }
     }
 
@@ -458,12 +454,8 @@ pub(crate) fn job_found(history: &SearchHistory) {
 /// After an unsuccessful search, gives other threads a moment.
 #[inline]
 fn rest<C: SleepCounters>(idle: &IdlePeriod<'_>) {
-    let yields = match idle.history {
-        Some(history) if PropagationOf::<C>::SPINS && idle.unsuccessful_searches() == 0 => {
-            history.begin_rests()
-        }
-        _ => true,
-    };
+    let is_first = PropagationOf::<C>::SPINS && idle.unsuccessful_searches() == 0;
+    let yields = !is_first || idle.history.begin_rests();
     if yields {
         yield_now();
     } else {

@@ -1,9 +1,8 @@
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
+use super::history::{FEWER_ROUNDS, ROUNDS};
 use super::parking::{ParkingSlot, Slot, State};
-use super::{
-    FEWER_ROUNDS, IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS, SearchHistory, Sleep, rounds,
-};
+use super::{IdlePeriod, MAX_WORKERS, Phase, Queues, SearchHistory, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,10 +74,22 @@ impl Queues for Scripted<'_> {
     }
 }
 
-fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) {
+/// The history of a worker of a pool of four, whose next attempts to spin are skipped.
+fn of_four() -> SearchHistory {
+    SearchHistory::that_skips_spins(4, 4)
+}
+
+fn one_worker<C: SleepCounters>(history: &SearchHistory) -> (Sleep<C>, IdlePeriod<'_>, CoreLatch) {
     let sleep = Sleep::<C>::with_workers(1);
-    let idle = sleep.begin_search(0, None);
+    let idle = sleep.begin_search(0, history);
     (sleep, idle, CoreLatch::new())
+}
+
+/// Puts the worker to sleep until another thread wakes it.
+fn sleep_until_woken<C: SleepCounters>(sleep: &Sleep<C>, worker: usize) {
+    let (history, latch) = (of_four(), CoreLatch::new());
+    let mut idle = sleep.begin_search(worker, &history);
+    rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
 }
 
 fn rounds_until_scan<C: SleepCounters>(
@@ -111,25 +122,27 @@ fn assert_all_rounds_and_then_fewer<C: SleepCounters>(
 }
 
 fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
-    let (sleep, mut idle, _) = one_worker::<C>();
+    let history = of_four();
+    let (sleep, mut idle, _) = one_worker::<C>(&history);
     assert_all_rounds_and_then_fewer(&sleep, &mut idle, &Scripted::with_injected_job());
 }
 
 #[test]
 fn only_workers_of_wide_or_oversubscribed_pools_begin_with_all_rounds() {
-    let of_pool = |workers, cpus| rounds(Some(&SearchHistory::new(workers, cpus)), false);
+    let of_pool = |workers, cpus| SearchHistory::new(workers, cpus).rounds(false);
     assert_eq!((of_pool(3, 4), of_pool(4, 4)), (FEWER_ROUNDS, ROUNDS));
     assert_eq!(of_pool(3, 2), ROUNDS);
 }
 
 #[test]
 fn only_workers_of_oversubscribed_pools_have_all_rounds_after_they_slept() {
-    let of_pool = |cpus| rounds(Some(&SearchHistory::new(4, cpus)), true);
+    let of_pool = |cpus| SearchHistory::new(4, cpus).rounds(true);
     assert_eq!((of_pool(4), of_pool(3)), (FEWER_ROUNDS, ROUNDS));
 }
 
 fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
-    let (sleep, mut idle, latch) = one_worker::<C>();
+    let history = of_four();
+    let (sleep, mut idle, latch) = one_worker::<C>(&history);
     let queues = Scripted::with_injected_job();
     for _ in 0..=ROUNDS {
         sleep.found_nothing(&mut idle, &latch, &queues);
@@ -155,11 +168,11 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
 /// Waits until the first `workers` workers are blocked. A worker that counts as asleep may not be
 /// blocked yet: a split layout counts a worker first, and lets it back out if a producer notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
-    let history = Instant::now();
+    let since = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
     while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
         assert!(
-            history.elapsed() < TIME_LIMIT,
+            since.elapsed() < TIME_LIMIT,
             "not all of {workers} workers fell asleep"
         );
         std::thread::yield_now();
@@ -167,17 +180,13 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     assert_eq!(sleep.counters.sleeping(), workers);
 }
 
-fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
+fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>)) {
     // Worker 0 sleeps; worker 1 exists so that `wake` can act as a second worker.
-    let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
+    let sleep = Sleep::<C>::with_workers(2);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut idle = sleep.begin_search(0, None);
-            let queues = Scripted::default();
-            rounds_until_scan(&sleep, &mut idle, &latch, &queues);
-        });
+        scope.spawn(|| sleep_until_woken(&sleep, 0));
         until_blocked(&sleep, 1);
-        wake(&sleep, &latch);
+        wake(&sleep);
     });
     assert_eq!(
         sleep.counters.sleeping(),
@@ -187,8 +196,9 @@ fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
 }
 
 fn a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounters>() {
-    is_woken::<C>(|sleep, _| {
-        let searcher = sleep.begin_search(1, None);
+    is_woken::<C>(|sleep| {
+        let history = of_four();
+        let searcher = sleep.begin_search(1, &history);
         sleep.job_pushed(false);
         assert_eq!(sleep.counters.sleeping(), 0);
         sleep.end_search(searcher, &Scripted::default());
@@ -196,7 +206,7 @@ fn a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounter
 }
 
 fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
-    is_woken::<C>(|sleep, _| {
+    is_woken::<C>(|sleep| {
         assert!(sleep.wake_worker(0));
         assert!(!sleep.wake_worker(0));
     });
@@ -209,13 +219,12 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
         for worker in 0..3 {
             let (sleep, roused) = (&sleep, &roused);
             scope.spawn(move || {
-                let latch = CoreLatch::new();
-                let mut idle = sleep.begin_search(worker, None);
-                rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
+                sleep_until_woken(sleep, worker);
                 roused[worker].store(1, Ordering::Release);
             });
         }
-        let idle = sleep.begin_search(3, None);
+        let history = of_four();
+        let idle = sleep.begin_search(3, &history);
         until_blocked(&sleep, 3);
         sleep.end_search(idle, &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1);
@@ -233,7 +242,7 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
-    let mut idle = sleep.begin_search(0, Some(history));
+    let mut idle = sleep.begin_search(0, history);
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle
@@ -245,12 +254,12 @@ fn with_scans_first_the_last_three_searchers_spin() {
     let history = SearchHistory::new(4, 4);
     let queues = Scripted::default();
     let mut others: Vec<_> = (1..3)
-        .map(|worker| sleep.begin_search(worker, None))
+        .map(|worker| sleep.begin_search(worker, &history))
         .collect();
     let mut idle = would_get_sleepy(&sleep, &history);
     assert!(matches!(idle.phase, Phase::Spinning));
 
-    others.push(sleep.begin_search(3, None));
+    others.push(sleep.begin_search(3, &history));
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
     assert!(
         matches!(idle.phase, Phase::Sleepy(_)),
@@ -274,7 +283,7 @@ fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one()
     let history = SearchHistory::that_skips_spins(1, 1);
     let queues = Scripted::with_injected_job();
     let latch = CoreLatch::new();
-    let mut idle = sleep.begin_search(0, Some(&history));
+    let mut idle = sleep.begin_search(0, &history);
     for scans in 0..=3 {
         assert_eq!(queues.scans.get(), scans);
         for _ in 0..=FEWER_ROUNDS {
@@ -289,9 +298,9 @@ fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one()
 #[test]
 fn a_worker_of_a_pool_of_four_has_fewer_rounds_after_a_scan_that_saw_work() {
     let sleep = Sleep::<ScansFirst>::with_workers(4);
-    let history = SearchHistory::that_skips_spins(4, 4);
+    let history = of_four();
     let queues = Scripted::with_injected_job();
-    let mut idle = sleep.begin_search(0, Some(&history));
+    let mut idle = sleep.begin_search(0, &history);
     assert_all_rounds_and_then_fewer(&sleep, &mut idle, &queues);
     sleep.end_search(idle, &queues);
 }
@@ -301,14 +310,10 @@ fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_
     let _watchdog = Watchdog::new("a searcher that scans first");
     let sleep = Sleep::<ScansFirst>::with_workers(2);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let latch = CoreLatch::new();
-            let mut idle = sleep.begin_search(0, None);
-            rounds_until_scan(&sleep, &mut idle, &latch, &Scripted::default());
-            sleep.end_search(idle, &Scripted::default());
-        });
+        scope.spawn(|| sleep_until_woken(&sleep, 0));
         until_blocked(&sleep, 1);
-        sleep.end_search(sleep.begin_search(1, None), &Scripted::default());
+        let history = of_four();
+        sleep.end_search(sleep.begin_search(1, &history), &Scripted::default());
         assert_eq!(
             sleep.counters.sleeping(),
             1,
@@ -318,7 +323,7 @@ fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_
             injected: true,
             ..Scripted::default()
         };
-        sleep.end_search(sleep.begin_search(1, None), &injected);
+        sleep.end_search(sleep.begin_search(1, &history), &injected);
         assert_eq!(
             sleep.counters.sleeping(),
             0,
@@ -334,22 +339,18 @@ fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
     std::thread::scope(|scope| {
         for worker in 0..2 {
             let sleep = &sleep;
-            scope.spawn(move || {
-                let latch = CoreLatch::new();
-                let mut idle = sleep.begin_search(worker, None);
-                rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
-                sleep.end_search(idle, &Scripted::default());
-            });
+            scope.spawn(move || sleep_until_woken(sleep, worker));
         }
         until_blocked(&sleep, 2);
-        let searcher = sleep.begin_search(2, None);
+        let history = of_four();
+        let searcher = sleep.begin_search(2, &history);
         let (short, long) = (SearchHistory::new(0, 0), SearchHistory::of_long_jobs());
         let stop = |stealable, history| {
             let queues = Scripted {
                 stealable,
                 ..Scripted::default()
             };
-            sleep.end_search(sleep.begin_search(3, Some(history)), &queues);
+            sleep.end_search(sleep.begin_search(3, history), &queues);
             sleep.counters.sleeping()
         };
         assert_eq!(stop(10, &short), 2, "a sleeper was woken for short jobs");
@@ -378,7 +379,7 @@ fn left_asleep_if_oversubscribed(asleep: usize) -> usize {
         assert!(slot.try_arm(|| sleep.counters.try_begin_sleep(worker, ticket)));
     }
     let history = SearchHistory::new(4, 2);
-    sleep.end_search(sleep.begin_search(3, Some(&history)), &Scripted::default());
+    sleep.end_search(sleep.begin_search(3, &history), &Scripted::default());
     sleep.counters.sleeping()
 }
 
@@ -452,10 +453,11 @@ fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_ol
             2, request,
         );
     let ticket = sleep.counters.become_sleepy(0);
+    let history = of_four();
     let sleepy = |worker| IdlePeriod {
         worker,
         phase: Phase::Sleepy(ticket),
-        history: None,
+        history: &history,
     };
     assert!(
         !sleep.try_begin_registering(&sleepy(0)),

@@ -19,7 +19,7 @@ use crate::sleep::counters::dimensions::{
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::demand::{Jobs, PUBLISHED, REQUESTED, StealRequest};
 use crate::sleep::parking::{ParkingSlot, Slot};
-use crate::sleep::{IdlePeriod, Queues, Sleep};
+use crate::sleep::{IdlePeriod, Queues, SearchHistory, Sleep};
 use crate::sync::modelled::{self, Fences};
 
 /// The deque of the only worker that pushes, and planted mistakes of the pool around it.
@@ -236,14 +236,17 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
     pool.assert_at_rest();
 }
 
-/// Planted mistake: a worker that finds a sleeper after it cleared the request sets the request
-/// again, and wakes no sleeper.
-fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
+/// Planted mistake: a worker that cleared the request, and finds a sleeper, sets the request again
+/// without the heavy side, and wakes up to `sleepers_to_wake` sleepers.
+fn clear_and_set<C: SleepCounters>(sleep: &Sleep<C, Slot>, sleepers_to_wake: usize) {
     if sleep.request.try_clear() {
         // ORDERING: SeqCst fence, as in the real `clear_request`.
         modelled::fence(modelled::Ordering::SeqCst);
         if sleep.counters.sleeping() > 0 {
             sleep.request.set();
+            if sleepers_to_wake > 0 {
+                sleep.wake_any(sleepers_to_wake);
+            }
         }
     }
 }
@@ -307,11 +310,17 @@ impl<C: SleepCounters> Three<C> {
         })
     }
 
+    fn begin_search(&self, worker: usize) -> IdlePeriod<'static> {
+        // Leaked, because a period may end in another thread of the model than it began in.
+        let history = Box::leak(Box::new(SearchHistory::new(3, 3)));
+        self.sleep.begin_search(worker, history)
+    }
+
     /// The worker falls asleep. The worker does not really block, but the other workers cannot see
     /// that.
     fn fall_asleep(&self, worker: usize) -> IdlePeriod<'static> {
         let Self { pool, sleep } = self;
-        let idle = sleep.begin_search(worker, None);
+        let idle = self.begin_search(worker);
         let ticket = sleep.counters.become_sleepy(worker);
         let is_armed =
             sleep.slots[worker].try_arm(|| sleep.counters.try_begin_sleep(worker, ticket));
@@ -345,7 +354,7 @@ impl<C: SleepCounters> Queues for Three<C> {
 /// pushes that job and a second one. Worker 2 does not come back for the second job.
 fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
-    let idle = three.sleep.begin_search(1, None);
+    let idle = three.begin_search(1);
     three.fall_asleep(0);
     let searcher = thread::spawn({
         let three = Arc::clone(&three);
@@ -411,19 +420,6 @@ fn a_woken_sleeper_leaves<C: SleepCounters>(clear: fn(&Sleep<C, Slot>)) {
         .expect("a failed thread has failed the model");
     if is_unnoticed {
         three.check();
-    }
-}
-
-/// Planted mistake: a worker that cleared the request, and finds a sleeper, sets the request again
-/// and wakes a sleeper, without the heavy side.
-fn clear_and_set<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
-    if sleep.request.try_clear() {
-        // ORDERING: SeqCst fence, as in the real `clear_request`.
-        modelled::fence(modelled::Ordering::SeqCst);
-        if sleep.counters.sleeping() > 0 {
-            sleep.request.set();
-            sleep.wake_any(1);
-        }
     }
 }
 
@@ -513,12 +509,12 @@ is_caught! {
     // Only variants that do not count searching workers can fail. In other variants, a worker that
     // clears the request sees the searching workers.
     a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<SplitNoJec>(OnDemand::that_requests_no_more, Sleep::clear_request);
-    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, clear_and_forget_the_others);
+    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, |sleep| clear_and_set(sleep, 0));
     publishing_a_later_request_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(OnDemand::that_publishes_a_later_request, ONE, true);
     relying_on_another_where_pushes_do_not_fence_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() }, TWO, false);
     // These mistakes matter only in variants in which a worker that stops searching scans the
     // queues first.
-    clearing_without_a_heavy_side_is_caught: PAIR, LEFT, || a_woken_sleeper_leaves::<PackedScansFirst>(clear_and_set);
+    clearing_without_a_heavy_side_is_caught: PAIR, LEFT, || a_woken_sleeper_leaves::<PackedScansFirst>(|sleep| clear_and_set(sleep, 1));
     leaving_out_the_second_notification_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { leaves_it_at_one: true, ..OnDemand::right() });
     offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() });
 }

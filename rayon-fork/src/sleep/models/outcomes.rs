@@ -36,7 +36,7 @@ macro_rules! holds_with_fences {
         holds! {
             a_pushed_job_finds_a_sleeper_after_notification: PAIR, play::push_after_notification::<$counters, Slot>;
             a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits::<$counters, Slot>;
-            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs::<$counters, Slot>;
+            a_job_that_waits_for_the_next_one_gets_it: TRIO, || play::push_two_dependent_jobs::<$counters, Slot>(false);
             two_producers_lose_neither_job: TRIO, play::two_producers::<$counters, Slot>;
         }
     };
@@ -88,8 +88,8 @@ macro_rules! scanning_holds {
 }
 
 holds! {
-    in_an_oversubscribed_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs_if_oversubscribed::<Packed<ScanningFenced>, Slot>;
-    in_an_oversubscribed_split_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs_if_oversubscribed::<Split<ScanningFenced>, Slot>;
+    in_an_oversubscribed_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, || play::push_two_dependent_jobs::<Packed<ScanningFenced>, Slot>(true);
+    in_an_oversubscribed_split_pool_a_job_that_waits_for_the_next_one_gets_it: TRIO, || play::push_two_dependent_jobs::<Split<ScanningFenced>, Slot>(true);
 }
 
 mod workers_that_wake_where_work_is {
@@ -120,7 +120,7 @@ holds! {
 is_caught! {
     scanning_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
     waking_no_sleeper_for_work_in_sight_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
-    missing_sleepers_in_an_oversubscribed_pool_is_caught: TRIO, LOST, play::push_two_dependent_jobs_if_oversubscribed::<With<SeesNoSleepers, Packed<ScanningFenced>>, Slot>;
+    missing_sleepers_in_an_oversubscribed_pool_is_caught: TRIO, LOST, || play::push_two_dependent_jobs::<With<SeesNoSleepers, Packed<ScanningFenced>>, Slot>(true);
     reading_events_before_registering_is_caught: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
     reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
     leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;
@@ -130,7 +130,7 @@ is_caught! {
     sleeping_without_a_scan_of_the_injector_is_caught: PAIR, LOST, play::inject_unseen::<SplitNoJec, Slot>;
     pushing_without_a_fence_for_a_scan_is_caught: PAIR, LOST, play::push::<SplitUnfenced, Slot>;
     pushing_without_a_fence_for_events_is_caught: PAIR, LOST, play::push_after_notification::<PackedUnfenced, Slot>;
-    fencing_only_pushes_on_an_empty_deque_is_caught: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, SplitUnfenced>, Slot>;
+    fencing_only_pushes_on_an_empty_deque_is_caught: TRIO, LOST, || play::push_two_dependent_jobs::<With<FenceWhenEmpty, SplitUnfenced>, Slot>(false);
     blocking_though_claimed_is_caught: TRIO, LOST, play::two_producers::<SplitNoJec, BlocksThoughClaimed>;
     arming_too_late_is_caught: PAIR, LOST, play::set_latch::<SplitNoJec, ArmsTooLate>;
     unregistering_after_the_lock_is_caught: TRIO, "stops searching while it is counted as asleep", play::one_job_for_two::<PackedJec, UnregistersTooLate>;

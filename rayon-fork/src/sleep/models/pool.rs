@@ -247,7 +247,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         let history = SearchHistory::new(self.latches.len(), cpus);
         let queues = View { pool: self, worker };
         while !latch.probe() {
-            let mut idle = self.sleep.begin_search(worker, Some(&history));
+            let mut idle = self.sleep.begin_search(worker, &history);
             let mut found = None;
             while found.is_none() && !latch.probe() {
                 found = queues.find_work();

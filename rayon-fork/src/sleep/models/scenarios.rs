@@ -168,20 +168,12 @@ pub(super) fn two_producers<C: SleepCounters, S: ParkingSlot + 'static>() {
     });
 }
 
-pub(super) fn push_two_dependent_jobs<C: SleepCounters, S: ParkingSlot + 'static>() {
+pub(super) fn push_two_dependent_jobs<C: SleepCounters, S: ParkingSlot + 'static>(
+    is_oversubscribed: bool,
+) {
     push_and_wait::<C, S>(Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
-        ..Setup::new(2)
-    });
-}
-
-pub(super) fn push_two_dependent_jobs_if_oversubscribed<
-    C: SleepCounters,
-    S: ParkingSlot + 'static,
->() {
-    push_and_wait::<C, S>(Setup {
-        pushed: vec![Job::AwaitGate, Job::OpenGate],
-        is_oversubscribed: true,
+        is_oversubscribed,
         ..Setup::new(2)
     });
 }
