@@ -118,13 +118,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
-        match self {
-            Self::Private(stealer) => stealer.steal_up_to(most, take),
-            Self::Shared(_) => (),
-        }
-    }
-
     pub(crate) fn request(&self) {
         match self {
             Self::Private(stealer) => stealer.request(),

@@ -81,8 +81,6 @@ impl<T: TwoWords> JobStealer<T> {
         self.0.steal()
     }
 
-    pub(crate) fn steal_up_to(&self, _: u64, _: impl FnMut(T)) {}
-
     pub(crate) fn request(&self) {}
 
     pub(crate) fn has_stirred(&self) -> bool {

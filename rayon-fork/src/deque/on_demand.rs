@@ -65,9 +65,7 @@
 //! counted in `readers`: the thief counts itself, then reads which ring is in use. The owner puts
 //! another ring into use, then reads the count. If the thief counts itself first, the owner sees
 //! the thief in the count, and keeps the old ring until its next attempt. If the owner changes the
-//! ring first, the thief reads the new ring. A thief that takes several jobs counts itself once.
-//! For each job this thief reads which ring is in use, because jobs that became shared later are
-//! only in later rings.
+//! ring first, the thief reads the new ring.
 //!
 //! While the owner keeps earlier rings because of a thief, the owner does not put the first ring
 //! back into use. Otherwise each burst would leave further old rings. So a thief that loses its CPU
@@ -463,7 +461,7 @@ impl<T: TwoWords> Deque<T> {
 
     /// Frees the rings that are no longer in use. If a thief may read one of these rings, keeps all
     /// of them until the next call and returns `false`. A thief remains counted while it copies one
-    /// job, or for one call of `steal_up_to`.
+    /// job.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use is alive.
@@ -471,7 +469,7 @@ impl<T: TwoWords> Deque<T> {
         if outgrown.get().is_null() {
             return true;
         }
-        // ORDERING: SeqCst, pairs with `count_reader`. The owner put another ring into use before
+        // ORDERING: SeqCst, pairs with `copy_counted`. The owner put another ring into use before
         // it reads the count. A thief that this read misses counts itself later, and then reads the
         // new ring. Acquire: other threads' reads of the old rings come before the rings are freed.
         fence_for_loom();
@@ -616,34 +614,18 @@ impl ThievesLine {
     /// returns.
     #[inline]
     fn copy_counted(&self, index: u64) -> [*mut (); 2] {
-        self.count_reader();
-        let words = self.copy(index);
-        self.uncount_reader();
-        words
-    }
-
-    #[inline]
-    fn count_reader(&self) {
         // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief counts itself before it reads
         // which ring is in use. An owner that misses the thief in its count put another ring into
         // use before, and the thief reads that ring or a later one.
         self.readers.fetch_add(1, Ordering::SeqCst);
         fence_for_loom();
-    }
-
-    /// Does the same as [`Self::copy_counted`], for a thief that has counted itself already.
-    #[inline]
-    fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);
         // SAFETY: the ring was in use after this thief was counted, so the owner frees it only
         // after this thief is no longer counted.
-        unsafe { Ring::copy(ring, index) }
-    }
-
-    #[inline]
-    fn uncount_reader(&self) {
+        let words = unsafe { Ring::copy(ring, index) };
         // ORDERING: Release, pairs with the load in `try_free_outgrown`.
         self.readers.fetch_sub(1, Ordering::Release);
+        words
     }
 }
 
@@ -682,46 +664,24 @@ impl<T: TwoWords> Stealer<T> {
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
-        self.take_oldest(|tail| {
-            // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed is enough for `first`,
-            // which has not changed since the job became shared.
-            let first = thieves.first.load(Ordering::Relaxed);
-            if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
-                // SAFETY: the first ring exists since the first push, and lives as long as
-                // `shared`.
-                unsafe { Ring::copy(first, tail) }
-            } else {
-                thieves.copy_counted(tail)
-            }
-        })
-    }
-
-    /// Takes up to `most` of the oldest shared jobs, and calls `take` with each. Ends early if no
-    /// other job is shared, or another thread changes `public` meanwhile.
-    pub(crate) fn steal_up_to(&self, most: u64, mut take: impl FnMut(T)) {
-        let thieves = &*self.shared.thieves;
-        thieves.count_reader();
-        for _ in 0..most {
-            let Steal::Success(job) = self.take_oldest(|tail| thieves.copy(tail)) else {
-                break;
-            };
-            take(job);
-        }
-        thieves.uncount_reader();
-    }
-
-    /// Takes the oldest shared job. `copy` returns the words at the tail of the ring in use.
-    #[inline]
-    fn take_oldest(&self, copy: impl FnOnce(u64) -> [*mut (); 2]) -> Steal<T> {
         // ORDERING: Acquire, pairs with `exchange`: the slots of shared jobs, and the ring, are
         // visible.
-        let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
+        let public = Public(thieves.public.load(Ordering::Acquire));
         if public.count() == 0 {
             return Steal::Empty;
         }
+        let tail = public.0 >> TAIL_SHIFT;
+        // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed is enough for `first`,
+        // which has not changed since the job became shared.
+        let first = thieves.first.load(Ordering::Relaxed);
         // While the tail stays, every ring in use since the job became shared holds the job at the
         // tail.
-        let words = copy(public.0 >> TAIL_SHIFT);
+        let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
+            // SAFETY: the first ring exists since the first push, and lives as long as `shared`.
+            unsafe { Ring::copy(first, tail) }
+        } else {
+            thieves.copy_counted(tail)
+        };
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
             // the job's.

@@ -22,12 +22,9 @@ use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 /// been idle for as long as exposing costs.
 const SCANNED: usize = 1;
 
-/// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
+/// A thief steals again without a search if its victim has at least this many shared jobs. A guess:
 /// joins leave fewer jobs behind, and each may be large.
-const SHARED_PER_THEFT: u64 = 16;
-
-/// The most further jobs that a thief takes at once. A guess.
-const MOST_THEFTS: u64 = 32;
+const MANY_SHARED: u64 = 16;
 
 /// The state of one worker, which only the worker's own thread accesses. A join reads the first
 /// fields, and is faster if they lie on few cache lines.
@@ -276,31 +273,17 @@ impl Worker {
         stolen
     }
 
-    /// Call this after the worker found a job, when the worker is no longer counted as idle. If the
-    /// worker's last victim has many shared jobs, takes some of them too. Otherwise an owner that
-    /// pushes small jobs would outrun its thieves, and the jobs would fill the memory. During its
-    /// search the worker must not take further jobs: the wake rule could leave them to a searching
-    /// worker, which is the worker itself, and its own deque is not in its sight.
+    /// Steals from the last victim without a search, while that victim has many shared jobs. A search
+    /// takes longer than a small job. So an owner that pushes small jobs would outrun its thieves,
+    /// and the jobs would fill the memory. The worker must not take jobs along for later instead: it
+    /// may block in the job that it runs, and the owner would not find the others.
     #[inline]
-    fn steal_more(&self) {
+    fn steal_again(&self) -> Option<JobRef> {
         let victim = &self.registry.stealers[self.victim.get()];
-        let more = victim.shared_jobs() / SHARED_PER_THEFT;
-        if more > 0 {
-            self.move_jobs(victim, more.min(MOST_THEFTS));
+        if victim.shared_jobs() < MANY_SHARED {
+            return None;
         }
-    }
-
-    #[cold]
-    fn move_jobs(&self, victim: &JobStealer<JobRef>, most: u64) {
-        victim.steal_up_to(most, |job| {
-            hooks::count(Event::StealTried);
-            hooks::count(Event::StealWon);
-            self.deque.push(job);
-        });
-        // The light side of the fence in the last push precedes this read, so one read is enough.
-        if self.registry.sleep.wants_jobs() {
-            self.respond();
-        }
+        Self::try_steal(victim).success()
     }
 
     /// After an unsuccessful search, sets the pool's steal request, and requests jobs of some
@@ -362,7 +345,11 @@ impl Worker {
         while !latch.probe() {
             // Take local jobs first: they need no search, and a worker that ends a search may have
             // to wake other workers.
-            if let Some(job) = self.take_local().or_else(|| self.search(latch)) {
+            if let Some(job) = self
+                .take_local()
+                .or_else(|| self.steal_again())
+                .or_else(|| self.search(latch))
+            {
                 job.execute();
             }
         }
@@ -402,7 +389,6 @@ impl Worker {
         // to find the producer's job (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
-            self.steal_more();
             job_found(&self.history);
         }
         if registers {

@@ -1,9 +1,11 @@
 //! The order in which one worker runs jobs of one kind, and in which a thief takes them.
 
+use std::sync::Arc;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use rayon_core::{ThreadPool, scope, spawn};
+use rayon_core::{ThreadPool, scope, spawn, yield_local};
 
 use crate::common::{Log, Occupation, in_time, pool};
 
@@ -13,7 +15,7 @@ fn order(pool: &ThreadPool, submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
     let log = Log::new();
     pool.install(|| {
         submit(&log);
-        while rayon_core::yield_local() == Some(rayon_core::Yield::Executed) {}
+        while yield_local() == Some(rayon_core::Yield::Executed) {}
     });
     log.take()
 }
@@ -39,6 +41,67 @@ fn injected_jobs_run_first_in_first_out() {
         drop(busy);
         pool.install(|| ());
         assert!(log.take().into_iter().eq(0..JOBS));
+    });
+}
+
+const MANY_JOBS: usize = 200;
+
+/// Counts the jobs that have run.
+#[derive(Clone, Default)]
+struct Ran(Arc<AtomicUsize>);
+
+impl Ran {
+    /// Blocks the worker in user code.
+    fn wait_for(&self, jobs: usize) {
+        while self.0.load(Ordering::Acquire) < jobs {
+            thread::yield_now();
+        }
+    }
+
+    fn count(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[test]
+fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
+    in_time(|| {
+        let ran = Ran::default();
+        pool(2).install(|| {
+            for before in 0..MANY_JOBS {
+                let ran = ran.clone();
+                spawn(move || {
+                    ran.wait_for(before);
+                    ran.count();
+                });
+            }
+            ran.wait_for(MANY_JOBS);
+        });
+    });
+}
+
+#[test]
+fn a_thief_whose_job_blocks_keeps_no_other_job_from_its_owner() {
+    in_time(|| {
+        for _ in 0..100 {
+            let (ran, second) = (Ran::default(), Ran::default());
+            pool(2).install(|| {
+                for number in 0..MANY_JOBS {
+                    let (ran, second) = (ran.clone(), second.clone());
+                    spawn(move || {
+                        match number {
+                            0 => second.wait_for(1),
+                            1 => second.count(),
+                            _ => (),
+                        }
+                        ran.count();
+                    });
+                }
+                while ran.0.load(Ordering::Acquire) < MANY_JOBS {
+                    yield_local();
+                }
+            });
+        }
     });
 }
 

@@ -12,8 +12,7 @@ use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, f
 use crate::deque::TwoWords;
 use crate::sleep::models::{Bounds, UNORDERED, holds, is_caught};
 
-/// One thief, and every schedule. With a bound on preemptions, loom would miss the mutant
-/// `FindsTheRingOnce`.
+/// One thief, and every schedule.
 const WHOLE_PAIR: Bounds = Bounds {
     fast: None,
     deep: None,
@@ -81,10 +80,6 @@ trait Steps: 'static {
 
     fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
         stealer.steal()
-    }
-
-    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
-        stealer.steal_up_to(most, take);
     }
 
     fn request(stealer: &Stealer<Numbered>) {
@@ -429,64 +424,6 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
-fn steal_several_by(
-    stealer: &Stealer<Numbered>,
-    most: u64,
-    mut take: impl FnMut(Numbered),
-    mut copied: impl FnMut(Public) -> [*mut (); 2],
-) {
-    for _ in 0..most {
-        let public = Public(stealer.shared.thieves.public.load(Ordering::Acquire));
-        let words = copied(public);
-        let next = public.without_oldest();
-        if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
-            break;
-        }
-        // SAFETY: the mistake is that the ring may lack this job, or be freed. In models freed
-        // rings stay in memory.
-        take(unsafe { Numbered::from_words(words) });
-    }
-}
-
-/// Planted mistake: a thief that takes several jobs is counted only while it copies the first job.
-enum CountsItselfOnce {}
-
-impl Steps for CountsItselfOnce {
-    fn respond(deque: &Deque<Numbered>) {
-        Helped::respond(deque);
-    }
-
-    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
-        let thieves = &*stealer.shared.thieves;
-        thieves.count_reader();
-        let mut is_first = true;
-        steal_several_by(stealer, most, take, |public| {
-            let words = thieves.copy(public.0 >> TAIL_SHIFT);
-            if std::mem::take(&mut is_first) {
-                thieves.uncount_reader();
-            }
-            words
-        });
-    }
-}
-
-/// Planted mistake: a thief that takes several jobs reads only once which ring is in use.
-enum FindsTheRingOnce {}
-
-impl Steps for FindsTheRingOnce {
-    fn respond(deque: &Deque<Numbered>) {
-        Helped::respond(deque);
-    }
-
-    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
-        let thieves = &*stealer.shared.thieves;
-        thieves.count_reader();
-        let ring = thieves.ring.load(Ordering::SeqCst);
-        steal_several_by(stealer, most, take, |public| copy(ring, public));
-        thieves.uncount_reader();
-    }
-}
-
 /// Planted mistake: the owner takes back the last shared job, too, by only lowering the count.
 enum TakesTheLastBackByTheCount {}
 
@@ -762,28 +699,6 @@ fn theft_and_growth_of_a_larger_ring<S: Steps>() {
     theft_while_the_owner_pushes::<S>(1, 2..3);
 }
 
-fn theft_of_several_and_growth<S: Steps>() {
-    let deque = Deque::starting_at(1, 1, S::fences());
-    let tally = Tally::new(3);
-    for job in 0..2 {
-        deque.push(Numbered(job));
-    }
-    S::respond(&deque);
-    let thief = thread::spawn({
-        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
-        move || {
-            S::steal_up_to(&stealer, 3, |job| {
-                tally.add(Some(job));
-            });
-        }
-    });
-    deque.push(Numbered(2));
-    S::respond(&deque);
-    thief.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
-}
-
 /// The owner takes its jobs back, frees the larger ring, and goes on with the first ring.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
@@ -833,7 +748,6 @@ holds! {
     jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose::<Helped>;
     jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: WHOLE_PAIR, growth_of_a_larger_ring::<Right>;
     jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: WHOLE_PAIR, theft_and_growth_of_a_larger_ring::<Right>;
-    jobs_of_a_ring_that_grows_behind_a_thief_of_several_come_out_once: WHOLE_PAIR, theft_of_several_and_growth::<Helped>;
     jobs_of_a_ring_that_is_given_back_come_out_once: WHOLE_PAIR, owner_gives_back::<Right>;
     jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen::<Right>;
     jobs_of_a_ring_that_is_given_back_while_a_thief_exposes_come_out_once: PAIR, owner_gives_back_while_a_thief_exposes::<Right>;
@@ -851,8 +765,6 @@ is_caught! {
     taking_the_last_job_back_by_the_count_is_caught: WHOLE_PAIR, SEEN, reuse::<TakesTheLastBackByTheCount>;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more::<ShowsMoreAboveTheLimit>;
     finding_the_ring_before_its_jobs_is_caught: WHOLE_PAIR, SEEN, growth_and_reuse::<FindsTheRingFirst>;
-    being_counted_for_the_first_of_several_jobs_is_caught: WHOLE_PAIR, FREED, theft_of_several_and_growth::<CountsItselfOnce>;
-    finding_the_ring_once_for_several_jobs_is_caught: WHOLE_PAIR, SEEN, theft_of_several_and_growth::<FindsTheRingOnce>;
     finding_the_ring_before_one_is_counted_is_caught: WHOLE_PAIR, FREED, growth_of_a_larger_ring::<CountsItselfLate>;
     being_counted_without_a_fence_is_caught: WHOLE_PAIR, FREED, theft_and_growth_of_a_larger_ring::<CountsItselfWithoutAFence>;
     reading_on_when_one_is_not_counted_any_more_is_caught: WHOLE_PAIR, FREED, growth_of_a_larger_ring::<LeavesRelaxed>;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use super::pool::{Job, Pool, Setup, Unseen};
-use super::scenarios::{play, push_and_wait};
+use super::scenarios::push_and_wait;
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
@@ -37,9 +37,6 @@ pub(super) struct OnDemand {
     leaves_it_at_one: bool,
     /// Planted mistake: a worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
-    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second
-    /// job.
-    reads_early: bool,
 }
 
 struct OwnersEnd(Deque<Numbered>);
@@ -59,7 +56,6 @@ impl OnDemand {
             before_scan: None,
             leaves_it_at_one: false,
             offers_without_fence: false,
-            reads_early: false,
         }
     }
 
@@ -140,18 +136,6 @@ impl OnDemand {
     pub(super) fn push<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.add();
         self.respond(sleep);
-    }
-
-    /// Adds two jobs as `Worker::move_jobs` does, which adds jobs that the worker has stolen.
-    fn push_two<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        self.add();
-        if self.reads_early {
-            self.respond(sleep);
-            self.add();
-        } else {
-            self.add();
-            self.respond(sleep);
-        }
     }
 
     fn respond<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
@@ -275,20 +259,6 @@ fn push_two_dependent_jobs<C: SleepCounters>(is_oversubscribed: bool) {
         on_demand: Some(OnDemand::right),
         is_oversubscribed,
         ..Setup::new(2)
-    });
-}
-
-/// A busy worker adds two jobs, reads the request once, and waits for the second job outside the
-/// pool. Meanwhile the only other worker falls asleep.
-fn push_two<C: SleepCounters>(make: fn() -> OnDemand) {
-    let setup = Setup {
-        pushed: vec![Job::Tick, Job::OpenGate],
-        ..one_job(make)
-    };
-    play::<C, Slot>(setup, |pool| {
-        let on_demand = pool.on_demand.as_ref().expect("jobs are private");
-        on_demand.push_two(&pool.sleep);
-        pool.await_gate();
     });
 }
 
@@ -475,7 +445,6 @@ macro_rules! with {
                 a_private_job_finds_a_sleeper_or_is_found: PAIR, || push::<$counters>(OnDemand::right);
                 an_exposed_job_finds_a_sleeper: PAIR, || push::<$counters>(OnDemand::with_old_request);
                 a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, || clear_by::<$counters>(OnDemand::with_old_request, Sleep::clear_request);
-                jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, || push_two::<$counters>(OnDemand::right);
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, || push_two_dependent_jobs::<$counters>(false);
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, || last_searcher_leaves::<$counters>(OnDemand::right);
@@ -503,7 +472,6 @@ holds! {
 
 is_caught! {
     a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, || push::<PackedJec>(|| OnDemand::with(Fences::without_heavy_ones()));
-    reading_the_request_before_the_last_job_is_caught: PAIR, LOST, || push_two::<PackedJec>(|| OnDemand { reads_early: true, ..OnDemand::right() });
     a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, || push_and_wait::<PackedJec, Slot>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
     a_sleeper_that_fences_locally_is_caught: PAIR, LOST, || push::<PackedJec>(OnDemand::that_fences_locally);
     // Only variants that do not count searching workers can fail. In other variants, a worker that
