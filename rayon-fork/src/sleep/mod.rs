@@ -87,9 +87,9 @@ impl IdlePeriod<'_> {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Returns how many earlier searches of this period were unsuccessful, up to [`SearchHistory::rounds`].
-    /// Searches that the worker has skipped count, too. So in a pool of more than three workers, a
-    /// worker that was woken scans private jobs at once.
+    /// Returns how many earlier searches of this period were unsuccessful, up to
+    /// [`SearchHistory::rounds`]. Searches that the worker has skipped count, too. So in a pool of
+    /// more than three workers, a worker that was woken scans private jobs at once.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         let rounds_left = match self.phase {
             Phase::Searching { rounds_left } => rounds_left,
@@ -226,9 +226,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// In an oversubscribed pool, returns how many sleepers a worker that stops searching wakes: up
-    /// to two, as in rayon-core. Where workers often block while others are busy, they so steal about
-    /// twice as many jobs, and rayon splits each stolen job again. Returns `None` if all other
-    /// workers sleep. Then the worker looks for work first.
+    /// to two, as in rayon-core. If workers looked for work first, those that often block while
+    /// others are busy would steal about twice as many jobs, and rayon splits each stolen job again.
+    /// Returns `None` if all other workers sleep. Then the worker looks for work first.
     #[inline]
     fn wanted_beside_busy_workers(&self) -> Option<usize> {
         // ORDERING: the counters' `end_search` came first. A producer that relied on the calling

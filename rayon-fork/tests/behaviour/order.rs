@@ -1,13 +1,11 @@
 //! The order in which one worker runs jobs of one kind, and in which a thief takes them.
 
-use std::sync::Arc;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use rayon_core::{ThreadPool, scope, spawn, yield_local};
 
-use crate::common::{Log, Occupation, in_time, pool};
+use crate::common::{Log, Occupation, Tally, in_time, pool};
 
 const JOBS: i32 = 10;
 
@@ -46,33 +44,16 @@ fn injected_jobs_run_first_in_first_out() {
 
 const MANY_JOBS: usize = 200;
 
-/// Counts the jobs that have run.
-#[derive(Clone, Default)]
-struct Ran(Arc<AtomicUsize>);
-
-impl Ran {
-    /// Blocks the worker in user code.
-    fn wait_for(&self, jobs: usize) {
-        while self.0.load(Ordering::Acquire) < jobs {
-            thread::yield_now();
-        }
-    }
-
-    fn count(&self) {
-        self.0.fetch_add(1, Ordering::Release);
-    }
-}
-
 #[test]
 fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
     in_time(|| {
-        let ran = Ran::default();
+        let ran = Tally::new();
         pool(2).install(|| {
             for before in 0..MANY_JOBS {
                 let ran = ran.clone();
                 spawn(move || {
                     ran.wait_for(before);
-                    ran.count();
+                    ran.add_one();
                 });
             }
             ran.wait_for(MANY_JOBS);
@@ -84,20 +65,20 @@ fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
 fn a_thief_whose_job_blocks_keeps_no_other_job_from_its_owner() {
     in_time(|| {
         for _ in 0..100 {
-            let (ran, second) = (Ran::default(), Ran::default());
+            let (ran, second) = (Tally::new(), Tally::new());
             pool(2).install(|| {
                 for number in 0..MANY_JOBS {
                     let (ran, second) = (ran.clone(), second.clone());
                     spawn(move || {
                         match number {
                             0 => second.wait_for(1),
-                            1 => second.count(),
+                            1 => second.add_one(),
                             _ => (),
                         }
-                        ran.count();
+                        ran.add_one();
                     });
                 }
-                while ran.0.load(Ordering::Acquire) < MANY_JOBS {
+                while ran.get() < MANY_JOBS {
                     yield_local();
                 }
             });
