@@ -2,6 +2,7 @@
 //! seeded random gaps.
 
 use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,23 @@ pub fn sleep_until(due: Instant) {
     let rest = due.saturating_duration_since(Instant::now());
     if rest > Duration::ZERO {
         thread::sleep(rest);
+    }
+}
+
+/// Adds 1 to `arrivals`, and waits until `arrivals` is at least `all`.
+pub(crate) fn meet(arrivals: &AtomicU64, all: u64) {
+    // Relaxed: the count orders no other data, and a thread that sees an old count reads it again.
+    arrivals.fetch_add(1, Relaxed);
+    // With `std::sync::Barrier`, most of the latency would be the kernel's wake-up.
+    let mut looks = 0_u32;
+    while arrivals.load(Relaxed) < all {
+        looks = looks.saturating_add(1);
+        if looks < 100 {
+            spin_loop();
+        } else {
+            // Another thread that has to arrive may need this CPU.
+            thread::yield_now();
+        }
     }
 }
 
@@ -126,6 +144,21 @@ mod tests {
                 .take(9)
                 .all(|gap| gap.is_zero())
         );
+    }
+
+    #[test]
+    fn nobody_leaves_a_meeting_before_all_have_arrived() {
+        let arrivals = AtomicU64::new(0);
+        thread::scope(|scope| {
+            let first = scope.spawn(|| meet(&arrivals, 2));
+            while arrivals.load(Relaxed) < 1 {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(5));
+            assert!(!first.is_finished());
+            meet(&arrivals, 2);
+        });
+        assert_eq!(arrivals.into_inner(), 2);
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //!
 //! A region is a parallel loop, a tree of joins, a scope, a tree of scopes, or a broadcast with a
 //! share for each worker. With the shape `yields`, the worker that spawns runs a job of its own
-//! after each spawn, as a producer does that bounds its queue. The shape `barrier` is a control,
-//! whose regions do not use the scheduler. In one long broadcast, the workers spin on the number of
-//! the current region, and count themselves as done.
+//! after each spawn, as a producer does that bounds its queue. With the shape `meeting`, the jobs of
+//! a scope wait for each other, so each needs a worker.
+//!
+//! The shape `barrier` is a control, whose regions do not use the scheduler. In one long broadcast,
+//! the workers spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::ops::Range;
@@ -24,7 +26,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{Gaps, chain, cores};
+use crate::kinds::pacing::{Gaps, chain, cores, meet};
 use crate::kinds::series::{Pace, Request, Requests, Run, Series};
 use crate::workload::{Instance, Mismatch, Setup};
 
@@ -35,6 +37,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         "scope" => Shape::Scope,
         "nested-scopes" => Shape::NestedScopes,
         "yields" => Shape::Yields,
+        "meeting" => Shape::Meeting,
         "broadcast" => Shape::Broadcast,
         "barrier" => Shape::Barrier,
         _ => Shape::Loop,
@@ -43,6 +46,11 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         0 => setup.threads,
         jobs => jobs,
     };
+    if shape == Shape::Meeting && jobs > setup.threads {
+        return Err(Refusal::new(format!(
+            "jobs = {jobs}: with shape=meeting the jobs wait for each other, and each needs a thread; ask for at most as many jobs as threads, or for 0"
+        )));
+    }
     let sleep = Duration::from_micros(values.whole("sleep-us"));
     let steps = values.whole("job-steps");
     let stream = Stream {
@@ -70,6 +78,7 @@ enum Shape {
     Scope,
     NestedScopes,
     Yields,
+    Meeting,
     Broadcast,
     Barrier,
 }
@@ -143,6 +152,7 @@ impl Region {
             (Shape::Broadcast, None) => drop(rayon::broadcast(|worker| share(worker.index()))),
             (Shape::Broadcast, Some(pool)) => drop(pool.broadcast(|worker| share(worker.index()))),
             (_, Some(pool)) => pool.install(|| self.run(number, None)),
+            (Shape::Meeting, None) => self.run_until_all_meet(number),
             (Shape::Joins, None) => self.run_by_joins(0..self.jobs.len(), number),
             (Shape::NestedScopes, None) => self.run_by_scopes(0..self.jobs.len(), number),
             (Shape::Scope | Shape::Yields, None) => rayon::scope(|scope| {
@@ -181,6 +191,19 @@ impl Region {
                 let part = begin(part)..begin(part + 1);
                 scope.spawn(move |_| self.run_by_scopes(part, number));
             }),
+        });
+    }
+
+    /// Opens a scope whose jobs end when all of them have done their work.
+    fn run_until_all_meet(&self, number: u64) {
+        let (arrivals, all) = (&AtomicU64::new(0), self.jobs.len() as u64);
+        rayon::scope(|scope| {
+            for (seed, job) in self.jobs.iter().enumerate() {
+                scope.spawn(move |_| {
+                    job.run(seed, number);
+                    meet(arrivals, all);
+                });
+            }
         });
     }
 

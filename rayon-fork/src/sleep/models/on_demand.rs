@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::thread;
 
-use super::pool::{Job, Pool, Setup, Unseen};
+use super::pool::{Job, NextJob, Pool, Setup, Unseen};
 use super::scenarios::push_and_wait;
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
 use crate::deque::on_demand::numbered::Numbered;
@@ -157,10 +157,9 @@ impl OnDemand {
         sleep: &Sleep<C, S>,
     ) -> Option<usize> {
         sleep.request_jobs();
-        let steal = || settle(|| self.stealer.steal());
-        let found = steal().or_else(|| {
+        let found = self.steal_shared().or_else(|| {
             if self.stealer.expose_for_owner() {
-                steal()
+                self.steal_shared()
             } else {
                 None
             }
@@ -170,7 +169,11 @@ impl OnDemand {
             // run.
             thread::yield_now();
         }
-        found.map(|job| job.0)
+        found
+    }
+
+    pub(super) fn steal_shared(&self) -> Option<usize> {
+        settle(|| self.stealer.steal()).map(|job| job.0)
     }
 
     pub(super) fn has_jobs(&self) -> bool {
@@ -258,6 +261,16 @@ fn push_two_dependent_jobs<C: SleepCounters>(is_oversubscribed: bool) {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         on_demand: Some(OnDemand::right),
         is_oversubscribed,
+        ..Setup::new(2)
+    });
+}
+
+/// Thieves take a second job without a search. The last job that is pushed opens the gate.
+fn push_to_thieves_that_take_two<C: SleepCounters>(pushed: &[Job], next_job: NextJob) {
+    push_and_wait::<C, Slot>(Setup {
+        pushed: pushed.to_vec(),
+        on_demand: Some(OnDemand::right),
+        next_job: Some(next_job),
         ..Setup::new(2)
     });
 }
@@ -447,6 +460,7 @@ macro_rules! with {
                 a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, || clear_by::<$counters>(OnDemand::with_old_request, Sleep::clear_request);
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, || push_two_dependent_jobs::<$counters>(false);
+                a_job_that_a_thief_steals_again_and_that_waits_for_the_next_one_gets_it: LARGE, || push_to_thieves_that_take_two::<$counters>(&[Job::Tick, Job::AwaitGate, Job::OpenGate], NextJob::Afterwards);
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, || last_searcher_leaves::<$counters>(OnDemand::right);
                 a_sleeper_that_relies_on_another_finds_a_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, ONE, false);
                 a_sleeper_that_relies_on_another_finds_the_second_job_or_is_found: TRIO_WITH_STEPS, || one_sleeper_relies_on_another::<$counters>(OnDemand::right, TWO, false);
@@ -480,6 +494,7 @@ is_caught! {
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, |sleep| clear_and_set(sleep, 0));
     publishing_a_later_request_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(OnDemand::that_publishes_a_later_request, ONE, true);
     relying_on_another_where_pushes_do_not_fence_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() }, TWO, false);
+    taking_a_job_along_is_caught: LARGE, LOST, || push_to_thieves_that_take_two::<PackedScansFirst>(&[Job::AwaitGate, Job::OpenGate], NextJob::Along);
     // These mistakes matter only in variants in which a worker that stops searching scans the
     // queues first.
     clearing_without_a_heavy_side_is_caught: PAIR, LEFT, || a_woken_sleeper_leaves::<PackedScansFirst>(|sleep| clear_and_set(sleep, 1));

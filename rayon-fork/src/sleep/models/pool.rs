@@ -30,6 +30,15 @@ pub(super) enum Unseen {
     Injector,
 }
 
+/// When a worker takes the next job of the deque without a search.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum NextJob {
+    /// After it ran the job that its search found.
+    Afterwards,
+    /// Planted mistake: before it runs that job.
+    Along,
+}
+
 pub(super) struct Setup {
     pub(super) workers: usize,
     /// Jobs that a busy worker pushes. That worker is the last one, and never searches, because its
@@ -59,6 +68,8 @@ pub(super) struct Setup {
     pub(super) is_push_unfenced: bool,
     /// If true, the pool has more workers than there are CPUs.
     pub(super) is_oversubscribed: bool,
+    /// If there is a value, workers take a second job without a search.
+    pub(super) next_job: Option<NextJob>,
 }
 
 impl Setup {
@@ -77,6 +88,7 @@ impl Setup {
             scans: false,
             is_push_unfenced: false,
             is_oversubscribed: false,
+            next_job: None,
         }
     }
 }
@@ -102,6 +114,7 @@ pub(super) struct Pool<C, S> {
     scans_before_leaving: bool,
     is_owned: bool,
     is_oversubscribed: bool,
+    next_job: Option<NextJob>,
     caller: Option<Caller<C, S>>,
     /// The number of jobs. `ended` counts the jobs that have ended. `ended` is no loom atomic, so
     /// it adds no schedules.
@@ -145,6 +158,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
             scans_before_leaving: setup.scans_before_leaving,
             is_owned: setup.is_owned,
             is_oversubscribed: setup.is_oversubscribed,
+            next_job: setup.next_job,
             caller: None,
         }
     }
@@ -261,10 +275,22 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
             } else {
                 self.sleep.end_search(idle, &queues);
             }
-            if let Some(job) = found {
+            let Some(job) = found else { continue };
+            let along = self.take_next(NextJob::Along);
+            self.run(job);
+            if let Some(job) = along.or_else(|| self.take_next(NextJob::Afterwards)) {
                 self.run(job);
             }
         }
+    }
+
+    /// Takes a shared job without a search, if the model has this step at this moment.
+    fn take_next(&self, moment: NextJob) -> Option<Job> {
+        if self.next_job != Some(moment) {
+            return None;
+        }
+        let number = self.on_demand.as_ref()?.steal_shared()?;
+        Some(self.deque.job(number))
     }
 
     pub(super) fn assert_at_rest(&self) {

@@ -10,20 +10,21 @@
 //! With `messages`, the halves exchange messages by channels, like two stages of a pipeline. The
 //! receiver of a message that is still to come blocks its worker in the kernel.
 
-use std::hint::{black_box, spin_loop};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
-use std::thread;
 
 use protocol::Refusal;
 use rayon::ThreadPool;
 
+use crate::kinds::pacing::meet;
 use crate::kinds::series::{Request, Run};
 use crate::machine::IS_SIMULATED;
 use crate::random::Random;
 use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Barrier {
+    /// How many halves of a join wait for each other.
     parties: u64,
     /// How many messages each half sends; 0: the halves spin instead.
     messages: usize,
@@ -43,7 +44,7 @@ impl Barrier {
         }
         Ok(Self {
             // In a pool of one thread, that thread runs one half after the other.
-            parties: if setup.threads >= 2 { 2 } else { 1 },
+            parties: if setup.threads >= 2 { 2 } else { 0 },
             messages: setup.values.count("messages"),
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
@@ -75,13 +76,11 @@ impl Request for Barrier {
                 if pool.is_some() && parties == 2 && messages > 0 {
                     exchange(arrivals, messages);
                 } else if pool.is_some() {
-                    rayon::join(
-                        || meet(arrivals, number, parties),
-                        || meet(arrivals, number, parties),
-                    );
+                    let all = parties * (number + 1);
+                    rayon::join(|| meet(arrivals, all), || meet(arrivals, all));
                 } else {
-                    meet(arrivals, number, 1);
-                    meet(arrivals, number, 1);
+                    meet(arrivals, 0);
+                    meet(arrivals, 0);
                 }
             });
         });
@@ -151,26 +150,6 @@ impl ColdMemory {
     }
 }
 
-fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
-    // Relaxed: the count orders no other data, and a thread that sees an old count reads it again.
-    arrivals.fetch_add(1, Relaxed);
-    if parties < 2 {
-        return;
-    }
-    let both = 2 * (number + 1);
-    // With `std::sync::Barrier`, most of the latency would be the kernel's wake-up.
-    let mut looks = 0_u32;
-    while arrivals.load(Relaxed) < both {
-        looks = looks.saturating_add(1);
-        if looks < 100 {
-            spin_loop();
-        } else {
-            // The other half may need this CPU.
-            thread::yield_now();
-        }
-    }
-}
-
 /// Joins two halves. The second half returns each message of the first, which waits for this echo
 /// before its next message. A half without all its messages has not arrived.
 fn exchange(arrivals: &AtomicU64, messages: usize) {
@@ -191,15 +170,13 @@ fn exchange(arrivals: &AtomicU64, messages: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::kinds::series::tests::rejects;
 
     #[test]
     fn a_half_too_few_or_too_many_is_rejected() {
         let barrier = Barrier {
-            parties: 1,
+            parties: 0,
             messages: 0,
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(0, 1),
@@ -222,20 +199,5 @@ mod tests {
             ColdMemory::new(0, 1).words.is_empty(),
             "memory that no thread writes"
         );
-    }
-
-    #[test]
-    fn with_two_parties_neither_half_goes_on_alone() {
-        let arrivals = AtomicU64::new(0);
-        thread::scope(|scope| {
-            let first = scope.spawn(|| meet(&arrivals, 0, 2));
-            while arrivals.load(Relaxed) < 1 {
-                thread::yield_now();
-            }
-            thread::sleep(Duration::from_millis(5));
-            assert!(!first.is_finished());
-            meet(&arrivals, 0, 2);
-        });
-        assert_eq!(arrivals.into_inner(), 2);
     }
 }
