@@ -114,8 +114,9 @@ const EMPTY_UNTIL_SMALL: u32 = 1024;
 const UNTIL_UNWANTED: u32 = 32;
 
 /// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
-/// its jobs. A guess.
-const RESPONSES_AFTER_HELP: u32 = 64;
+/// its jobs. The number is from trials by hand on two CPUs: with a lower one, jobs of a scope that
+/// wait for each other start late more often.
+const RESPONSES_AFTER_HELP: u32 = 256;
 
 /// If a thief reads memory that the owner wants to free, the owner searches again before it blocks,
 /// at most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
@@ -361,8 +362,10 @@ impl<T: TwoWords> Deque<T> {
                 public.without_oldest()
             } else {
                 // The owner takes back half of the shared jobs, so that its next pops need not
-                // access `public`.
-                Public(public.0 - count / 2)
+                // access `public`. If its jobs are long, it leaves the others to thieves, because a
+                // thief would have to expose them again.
+                let are_jobs_long = self.exposes_all.get() > 0;
+                Public(public.0 - if are_jobs_long { 1 } else { count / 2 })
             };
             self.set_limit(next.split(head));
             is_limit_set = true;

@@ -19,9 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use rayon_core::{Scope, join, scope, scope_fifo};
+use rayon_core::{Scope, join, scope, scope_fifo, spawn};
 
-use common::{Count, TIME_LIMIT, pool, rounds, within_or};
+use common::{Count, TIME_LIMIT, Tally, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -143,6 +143,35 @@ fn a_spawned_job_reaches_a_worker_and_answers() {
                 let sender = sender.clone();
                 pool.spawn(move || sender.send(i).unwrap());
                 assert_eq!(receiver.recv(), Ok(i));
+            }
+        }
+    });
+}
+
+#[test]
+fn each_of_many_jobs_runs_although_it_waits_for_the_one_before() {
+    // In variants that do not cover internal jobs, a push may wake no sleeper.
+    if !covers_internal_jobs() {
+        return;
+    }
+    let mut rng = Rng::with_seed(seed());
+    in_time(|| {
+        for workers in 2..=4 {
+            let pool = pool(workers);
+            for _ in 0..repeated(100, 2) {
+                idle_gap(&mut rng, SHORT);
+                let (ran, jobs) = (Tally::new(), rng.usize(1..150));
+                pool.install(|| {
+                    for before in 0..jobs {
+                        let ran = ran.clone();
+                        spawn(move || {
+                            ran.wait_for(before);
+                            ran.add_one();
+                        });
+                    }
+                    // The owner does not come back for its jobs.
+                    ran.wait_for(jobs);
+                });
             }
         }
     });

@@ -80,6 +80,27 @@ fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
 }
 
 #[test]
+fn an_owner_takes_back_half_of_the_shared_jobs_or_one_if_it_was_helped() {
+    for (is_helped, left) in [(false, 4), (true, 7)] {
+        let deque = small(Fences::cheapest());
+        let stealer = deque.stealer();
+        (0..8).for_each(|job| {
+            deque.push(Numbered(job));
+        });
+        deque.exposes_all.set(RESPONSES_AFTER_HELP);
+        deque.respond();
+        if !is_helped {
+            deque.exposes_all.set(0);
+        }
+        assert_eq!(
+            (stealer.shared_jobs(), pop(&deque), stealer.shared_jobs()),
+            (8, Some(7), left),
+            "helped: {is_helped}"
+        );
+    }
+}
+
+#[test]
 fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let deque = small(Fences::cheapest());
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
@@ -150,11 +171,12 @@ fn random_steps_do_what_a_sequential_deque_does() {
             let context = format!("seed {seed}, step {step}: {public} public of {jobs:?}");
             match rng.u8(..if push_more_often { 8 } else { 6 }) {
                 0 | 1 => {
+                    let takes_half = deque.exposes_all.get() == 0;
                     assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
                     if public > jobs.len() {
-                        // The owner took the last shared job as a thief would, or took half of the
-                        // shared jobs back.
-                        public = if public == 1 { 0 } else { public - public / 2 };
+                        // The owner took the last shared job as a thief would, or took one or half
+                        // of the shared jobs back.
+                        public -= if takes_half { (public / 2).max(1) } else { 1 };
                     }
                 }
                 2 => {

@@ -265,7 +265,8 @@ fn push_two_dependent_jobs<C: SleepCounters>(is_oversubscribed: bool) {
     });
 }
 
-/// Thieves take a second job without a search. The last job that is pushed opens the gate.
+/// Thieves take a second job without a search. If the first three pushes find no request, a thief
+/// exposes two jobs.
 fn push_to_thieves_that_take_two<C: SleepCounters>(pushed: &[Job], next_job: NextJob) {
     push_and_wait::<C, Slot>(Setup {
         pushed: pushed.to_vec(),
@@ -494,7 +495,7 @@ is_caught! {
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, |sleep| clear_and_set(sleep, 0));
     publishing_a_later_request_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(OnDemand::that_publishes_a_later_request, ONE, true);
     relying_on_another_where_pushes_do_not_fence_is_caught: TRIO_WITH_STEPS, LOST, || one_sleeper_relies_on_another::<PackedJec>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() }, TWO, false);
-    taking_a_job_along_is_caught: LARGE, LOST, || push_to_thieves_that_take_two::<PackedScansFirst>(&[Job::AwaitGate, Job::OpenGate], NextJob::Along);
+    taking_a_job_along_is_caught: LARGE, LOST, || push_to_thieves_that_take_two::<PackedScansFirst>(&[Job::AwaitGate, Job::OpenGate, Job::Tick], NextJob::Along);
     // These mistakes matter only in variants in which a worker that stops searching scans the
     // queues first.
     clearing_without_a_heavy_side_is_caught: PAIR, LEFT, || a_woken_sleeper_leaves::<PackedScansFirst>(|sleep| clear_and_set(sleep, 1));
