@@ -139,6 +139,12 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
+    pub(crate) fn wait_for_exposing(&self) {
+        if let Self::Private(stealer) = self {
+            stealer.wait_for_exposing();
+        }
+    }
+
     /// Returns the number of shared jobs, or 0 if jobs are never private.
     #[inline]
     pub(crate) fn shared_jobs(&self) -> u64 {

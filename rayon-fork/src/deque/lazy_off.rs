@@ -91,6 +91,8 @@ impl<T: TwoWords> JobStealer<T> {
         !self.0.is_empty()
     }
 
+    pub(crate) fn wait_for_exposing(&self) {}
+
     #[inline]
     pub(crate) fn shared_jobs(&self) -> u64 {
         0

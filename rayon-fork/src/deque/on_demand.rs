@@ -25,8 +25,8 @@
 //! | steal         | thief              | tail up, count down           | –                         |
 //! | take back     | owner              | count down; tail up (last job); count up (exposes); ends a claim | set before |
 //!
-//! No step of the owner waits for another thread. One thief at a time exposes jobs, and the other
-//! thieves do not wait for it. `models.rs` checks the arguments of the four sections below.
+//! No step of the owner waits for another thread. One thief at a time exposes jobs. Another thief
+//! searches on meanwhile, and waits for the first one only before it would sleep. `models.rs` checks the arguments of the four sections below.
 //!
 //! **Exposing for a busy owner.** An owner in a long job exposes nothing. So a thief that finds
 //! only private jobs raises `limit` to the split that it is about to make. Then the thief executes
@@ -771,6 +771,14 @@ impl<T: TwoWords> Stealer<T> {
             thieves.exposed_at.store(head, Ordering::Relaxed);
         }
         is_exposed || self.has_shared()
+    }
+
+    /// Waits until no other thief exposes jobs of this owner. That thief may have lost its CPU. If
+    /// the caller is in the real-time class, it never gives this CPU back by yielding, but by
+    /// blocking.
+    #[cold]
+    pub(crate) fn wait_for_exposing(&self) {
+        drop(self.shared.thieves.exposing.lock());
     }
 
     pub(crate) fn has_shared(&self) -> bool {

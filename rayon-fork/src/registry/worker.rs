@@ -36,8 +36,8 @@ pub(crate) struct Worker {
     /// The jobs that only this worker may run.
     broadcasts: Stealer<JobRef>,
     pub(super) rng: XorShift64Star,
-    /// The index of the worker from which the current search stole its job; until then, this
-    /// worker's own index.
+    /// The index of the worker from which this worker last stole a shared job, or, since a search
+    /// began, this worker's own index.
     victim: Cell<usize>,
     pub(super) history: SearchHistory,
     fifo: JobFifo,
@@ -307,6 +307,8 @@ impl Worker {
                 victim.request();
             } else if let Some(job) = Self::steal_private(victim) {
                 return Some(job);
+            } else if idle.is_last_round() && victim.len() > 0 {
+                victim.wait_for_exposing();
             }
         }
         None

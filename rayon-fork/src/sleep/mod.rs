@@ -87,6 +87,11 @@ impl IdlePeriod<'_> {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
+    /// Returns whether the worker spins or becomes sleepy if this search is unsuccessful.
+    pub(crate) fn is_last_round(&self) -> bool {
+        matches!(self.phase, Phase::Searching { rounds_left: 0 })
+    }
+
     /// Returns how many earlier searches of this period were unsuccessful, up to
     /// [`SearchHistory::rounds`]. Searches that the worker has skipped count, too. So in a pool of
     /// more than three workers, a worker that was woken scans private jobs at once.

@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use fastrand::Rng;
 
@@ -56,6 +57,26 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_exposed
     );
     deque.push(Numbered(3));
     assert!(stealer.has_stirred());
+}
+
+#[test]
+fn a_thief_can_wait_until_another_has_exposed_jobs() {
+    let deque = small(Fences::cheapest());
+    deque.push(Numbered(0));
+    let [first, second] = [(); 2].map(|()| deque.stealer());
+    let exposing = deque.shared.thieves.exposing.lock();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(move || {
+            assert!(!second.expose_for_owner());
+            second.wait_for_exposing();
+            second.expose_for_owner()
+        });
+        thread::sleep(Duration::from_millis(5));
+        assert!(!waiting.is_finished());
+        drop(exposing);
+        assert!(waiting.join().unwrap());
+    });
+    assert_eq!(steal(&first), Some(0));
 }
 
 #[test]
