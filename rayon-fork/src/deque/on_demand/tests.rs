@@ -65,9 +65,9 @@ fn a_thief_can_wait_until_another_has_exposed_jobs() {
     deque.push(Numbered(0));
     let [first, second] = [(); 2].map(|()| deque.stealer());
     let exposing = deque.shared.thieves.exposing.lock();
+    assert!(!second.expose_for_owner());
     thread::scope(|scope| {
         let waiting = scope.spawn(move || {
-            assert!(!second.expose_for_owner());
             second.wait_for_exposing();
             second.expose_for_owner()
         });
