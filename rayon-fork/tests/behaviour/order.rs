@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon_core::{ThreadPool, scope, spawn, yield_local};
 
-use crate::common::{Log, Occupation, Tally, in_time, pool};
+use crate::common::{Log, Occupation, Tally, in_time, pool, spawn_in_turn_and_wait};
 
 const JOBS: i32 = 10;
 
@@ -46,19 +46,7 @@ const MANY_JOBS: usize = 200;
 
 #[test]
 fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
-    in_time(|| {
-        let ran = Tally::new();
-        pool(2).install(|| {
-            for before in 0..MANY_JOBS {
-                let ran = ran.clone();
-                spawn(move || {
-                    ran.wait_for(before);
-                    ran.add_one();
-                });
-            }
-            ran.wait_for(MANY_JOBS);
-        });
-    });
+    in_time(|| pool(2).install(|| spawn_in_turn_and_wait(MANY_JOBS)));
 }
 
 #[test]

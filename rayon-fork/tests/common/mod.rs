@@ -133,6 +133,20 @@ impl Tally {
     }
 }
 
+/// Spawns `jobs` jobs in the current pool, each of which waits for the one before. Waits for the
+/// last one outside the pool, so the calling worker runs none of them.
+pub(crate) fn spawn_in_turn_and_wait(jobs: usize) {
+    let ran = Tally::new();
+    for before in 0..jobs {
+        let ran = ran.clone();
+        rayon_core::spawn(move || {
+            ran.wait_for(before);
+            ran.add_one();
+        });
+    }
+    ran.wait_for(jobs);
+}
+
 #[derive(Debug)]
 pub(crate) struct Count(AtomicUsize);
 

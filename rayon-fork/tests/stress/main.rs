@@ -19,9 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use rayon_core::{Scope, join, scope, scope_fifo, spawn};
+use rayon_core::{Scope, join, scope, scope_fifo};
 
-use common::{Count, TIME_LIMIT, Tally, pool, rounds, within_or};
+use common::{Count, TIME_LIMIT, pool, rounds, spawn_in_turn_and_wait, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -160,18 +160,8 @@ fn each_of_many_jobs_runs_although_it_waits_for_the_one_before() {
             let pool = pool(workers);
             for _ in 0..repeated(100, 2) {
                 idle_gap(&mut rng, SHORT);
-                let (ran, jobs) = (Tally::new(), rng.usize(1..150));
-                pool.install(|| {
-                    for before in 0..jobs {
-                        let ran = ran.clone();
-                        spawn(move || {
-                            ran.wait_for(before);
-                            ran.add_one();
-                        });
-                    }
-                    // The owner does not come back for its jobs.
-                    ran.wait_for(jobs);
-                });
+                let jobs = rng.usize(1..150);
+                pool.install(|| spawn_in_turn_and_wait(jobs));
             }
         }
     });
