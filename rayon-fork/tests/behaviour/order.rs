@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon_core::{ThreadPool, scope, spawn, yield_local};
 
-use crate::common::{Log, Occupation, Tally, in_time, pool, spawn_in_turn_and_wait};
+use crate::common::{Log, Occupation, Tally, in_time, pool, rounds, spawn_in_turn_and_wait};
 
 const JOBS: i32 = 10;
 
@@ -42,7 +42,7 @@ fn injected_jobs_run_first_in_first_out() {
     });
 }
 
-const MANY_JOBS: usize = 200;
+const MANY_JOBS: usize = if cfg!(miri) { 40 } else { 200 };
 
 #[test]
 fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
@@ -52,7 +52,7 @@ fn a_thief_runs_many_jobs_even_if_each_waits_for_the_one_before() {
 #[test]
 fn a_thief_whose_job_blocks_keeps_no_other_job_from_its_owner() {
     in_time(|| {
-        for _ in 0..100 {
+        for _ in 0..rounds(100, 2) {
             let (ran, second) = (Tally::new(), Tally::new());
             pool(2).install(|| {
                 for number in 0..MANY_JOBS {
