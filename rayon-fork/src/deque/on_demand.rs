@@ -26,7 +26,8 @@
 //! | take back     | owner              | count down; tail up (last job); count up (exposes); ends a claim | set before |
 //!
 //! No step of the owner waits for another thread. One thief at a time exposes jobs. Another thief
-//! searches on meanwhile, and waits for the first one only before it would sleep. `models.rs` checks the arguments of the four sections below.
+//! searches on meanwhile, and waits for the first one only before it would spin or sleep.
+//! `models.rs` checks the arguments of the four sections below.
 //!
 //! **Exposing for a busy owner.** An owner in a long job exposes nothing. So a thief that finds
 //! only private jobs raises `limit` to the split that it is about to make. Then the thief executes
@@ -179,7 +180,8 @@ pub(crate) struct Deque<T> {
     unwanted: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
-    /// This many of the owner's next responses expose all jobs.
+    /// This many of the owner's next responses expose all jobs. Until then the owner takes back one
+    /// shared job at a time.
     exposes_all: Cell<u32>,
     fences: Fences,
 }
@@ -365,7 +367,8 @@ impl<T: TwoWords> Deque<T> {
                 // access `public`. If its jobs are long, it leaves the others to thieves, because a
                 // thief would have to expose them again.
                 let are_jobs_long = self.exposes_all.get() > 0;
-                Public(public.0 - if are_jobs_long { 1 } else { count / 2 })
+                let taken = if are_jobs_long { 1 } else { count / 2 };
+                Public(public.0 - taken)
             };
             self.set_limit(next.split(head));
             is_limit_set = true;
@@ -773,9 +776,9 @@ impl<T: TwoWords> Stealer<T> {
         is_exposed || self.has_shared()
     }
 
-    /// Waits until no other thief exposes jobs of this owner. That thief may have lost its CPU. If
-    /// the caller is in the real-time class, it never gives this CPU back by yielding, but by
-    /// blocking.
+    /// Waits until no other thief exposes jobs of this owner. The caller may have taken that
+    /// thief's CPU. If the caller is in the real-time class, a yield does not give the CPU back, so
+    /// the caller blocks.
     #[cold]
     pub(crate) fn wait_for_exposing(&self) {
         drop(self.shared.thieves.exposing.lock());

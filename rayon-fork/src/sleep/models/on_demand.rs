@@ -165,7 +165,8 @@ impl OnDemand {
             }
         });
         if found.is_none() && self.has_jobs() {
-            // Another thread exposes jobs, or the owner is about to take its job: let that thread run.
+            // Another thread exposes jobs, or the owner is about to take its job: let that thread
+            // run.
             self.stealer.wait_for_exposing();
             thread::yield_now();
         }
