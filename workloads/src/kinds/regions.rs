@@ -5,8 +5,8 @@
 //!
 //! A region is a parallel loop, a tree of joins, a scope, a tree of scopes, or a broadcast with a
 //! share for each worker. With the shape `yields`, the worker that spawns runs a job of its own
-//! after each spawn, as a producer does that bounds its queue. With the shape `meeting`, the jobs of
-//! a scope wait for each other, so each needs a worker.
+//! after each spawn, as a producer does that bounds its queue. With the shape `meeting`, a job of
+//! a scope waits until as many jobs as the pool has workers have done their work.
 //!
 //! The shape `barrier` is a control, whose regions do not use the scheduler. In one long broadcast,
 //! the workers spin on the number of the current region, and count themselves as done.
@@ -46,11 +46,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         0 => setup.threads,
         jobs => jobs,
     };
-    if shape == Shape::Meeting && jobs > setup.threads {
-        return Err(Refusal::new(format!(
-            "jobs = {jobs}: with shape=meeting the jobs wait for each other, and each needs a thread; ask for at most as many jobs as threads, or for 0"
-        )));
-    }
     let sleep = Duration::from_micros(values.whole("sleep-us"));
     let steps = values.whole("job-steps");
     let stream = Stream {
@@ -152,7 +147,7 @@ impl Region {
             (Shape::Broadcast, None) => drop(rayon::broadcast(|worker| share(worker.index()))),
             (Shape::Broadcast, Some(pool)) => drop(pool.broadcast(|worker| share(worker.index()))),
             (_, Some(pool)) => pool.install(|| self.run(number, None)),
-            (Shape::Meeting, None) => self.run_until_all_meet(number),
+            (Shape::Meeting, None) => self.run_until_workers_meet(number),
             (Shape::Joins, None) => self.run_by_joins(0..self.jobs.len(), number),
             (Shape::NestedScopes, None) => self.run_by_scopes(0..self.jobs.len(), number),
             (Shape::Scope | Shape::Yields, None) => rayon::scope(|scope| {
@@ -194,9 +189,11 @@ impl Region {
         });
     }
 
-    /// Opens a scope whose jobs end when all of them have done their work.
-    fn run_until_all_meet(&self, number: u64) {
-        let (arrivals, all) = (&AtomicU64::new(0), self.jobs.len() as u64);
+    /// Opens a scope whose jobs wait until each worker has done the work of one, or until all jobs
+    /// have, if the jobs are fewer.
+    fn run_until_workers_meet(&self, number: u64) {
+        let all = self.jobs.len().min(self.threads) as u64;
+        let arrivals = &AtomicU64::new(0);
         rayon::scope(|scope| {
             for (seed, job) in self.jobs.iter().enumerate() {
                 scope.spawn(move |_| {
