@@ -5,8 +5,8 @@
 //!
 //! A region is a parallel loop, a tree of joins, a scope, a tree of scopes, or a broadcast with a
 //! share for each worker. With the shape `yields`, the worker that spawns runs a job of its own
-//! after each spawn, as a producer does that bounds its queue. With the shape `meeting`, a job of
-//! a scope waits until as many jobs as the pool has workers have done their work.
+//! after each spawn, as a producer does that bounds its queue. With the shape `meeting`, as many
+//! jobs of a scope as the pool has workers wait for each other.
 //!
 //! The shape `barrier` is a control, whose regions do not use the scheduler. In one long broadcast,
 //! the workers spin on the number of the current region, and count themselves as done.
@@ -189,8 +189,8 @@ impl Region {
         });
     }
 
-    /// Opens a scope whose jobs wait until each worker has done the work of one, or until all jobs
-    /// have, if the jobs are fewer.
+    /// Opens a scope in which as many jobs as the pool has workers wait for each other, or all jobs
+    /// if they are fewer.
     fn run_until_workers_meet(&self, number: u64) {
         let all = self.jobs.len().min(self.threads) as u64;
         let arrivals = &AtomicU64::new(0);
